@@ -1,0 +1,151 @@
+//! The shape every metric has: definition, extractor, fold.
+
+use visus_video::{Format, Frame};
+
+use crate::{Level, OptionError, OptionSpec, Options};
+
+/// What the registry knows of a metric before any options are given.
+#[derive(Debug)]
+pub struct Info {
+    /// The name that `--feature` takes.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub help: &'static str,
+    pub options: &'static [OptionSpec],
+    /// The features that models may ask for by name.
+    pub features: &'static [&'static str],
+    pub build: fn(&'static Info, &Options) -> Result<Box<dyn Metric>, MetricError>,
+}
+
+/// When libvmaf first writes a score of this key; it fixes the order of keys in reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Appears {
+    /// With this frame.
+    Frame(u64),
+    /// When the clip has ended.
+    End,
+}
+
+/// A column of scores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The feature's full name, as models ask for it.
+    pub feature: &'static str,
+    /// The name in reports: short form and options.
+    pub name: String,
+    pub appears: Appears,
+}
+
+impl Key {
+    /// A key whose report name is `short`, followed by the options that differ from their defaults. `feature` is the
+    /// name models use; `short` libvmaf's alias for it (the same text where there is none).
+    pub fn new(feature: &'static str, short: &str, options: &Options) -> Self {
+        let name = format!("{short}{}", options.suffix());
+        Self { feature, name, appears: Appears::Frame(0) }
+    }
+
+    /// The same key, first written later than with frame 0.
+    pub fn appearing(mut self, appears: Appears) -> Self {
+        self.appears = appears;
+        self
+    }
+}
+
+/// Which frames beside the current pair a metric looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// How many earlier pairs: 0, 1 or 2.
+    pub history: usize,
+    /// Whether it runs on every frame even where only each n-th is listed.
+    pub every_frame: bool,
+}
+
+/// A pair of pictures that belong together.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    pub reference: &'a Frame,
+    pub distorted: &'a Frame,
+}
+
+/// What an extractor sees: a pair and the pairs before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    pub index: u64,
+    pub current: Pair<'a>,
+    pub previous: Option<Pair<'a>>,
+    pub before_previous: Option<Pair<'a>>,
+}
+
+/// Why a metric cannot be computed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MetricError {
+    #[error("{metric}: {source}")]
+    Option { metric: &'static str, source: OptionError },
+    #[error("{metric}: {reason}")]
+    Setting { metric: &'static str, reason: String },
+    #[error("{metric} cannot score {format}: {reason}")]
+    Format { metric: &'static str, format: Format, reason: String },
+    #[error("{metric} failed at frame {index}: {reason}")]
+    Frame { metric: &'static str, index: u64, reason: String },
+}
+
+/// A metric with its options set.
+pub trait Metric: Send + Sync {
+    fn info(&self) -> &'static Info;
+
+    /// Its columns, in the order in which libvmaf writes them.
+    fn keys(&self) -> &[Key];
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// How many raw numbers an extractor gives per frame.
+    fn raw_len(&self) -> usize {
+        self.keys().len()
+    }
+
+    /// Scratch and tables for one worker. Refuses formats that the metric has no meaning for.
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError>;
+
+    /// The ordered half. The default passes raw numbers through as scores.
+    fn fold(&self, format: &Format) -> Box<dyn Fold> {
+        let _ = format;
+        Box::new(Direct)
+    }
+}
+
+/// The parallel half of a metric: a pure function of the window, with scratch memory of its own.
+pub trait Extractor: Send {
+    /// Fills `raw`, which has `raw_len` entries.
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError>;
+}
+
+/// Receives scores from a fold.
+pub trait Emit {
+    /// A score of column `key` for frame `index`. Each (key, index) is given once.
+    fn score(&mut self, key: usize, index: u64, value: f64);
+    /// One number for the whole clip.
+    fn aggregate(&mut self, name: &str, value: f64);
+}
+
+/// The ordered half of a metric: sees every raw row once, by rising frame index.
+pub trait Fold: Send {
+    fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit);
+    /// The clip has ended.
+    fn finish(&mut self, out: &mut dyn Emit) {
+        let _ = out;
+    }
+}
+
+/// Raw numbers are the scores.
+#[derive(Debug, Default)]
+pub struct Direct;
+
+impl Fold for Direct {
+    fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit) {
+        for (key, value) in raw.iter().enumerate() {
+            out.score(key, index, *value);
+        }
+    }
+}

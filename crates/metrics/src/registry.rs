@@ -1,0 +1,23 @@
+//! Every metric by name.
+
+use crate::{Info, Metric, MetricError, Options};
+
+/// All metrics, in the order in which features are looked up.
+pub static METRICS: &[&Info] = &[];
+
+/// The metric with this name.
+pub fn by_name(name: &str) -> Option<&'static Info> {
+    METRICS.iter().copied().find(|info| info.name == name)
+}
+
+/// The metric that provides this feature.
+pub fn by_feature(feature: &str) -> Option<&'static Info> {
+    METRICS.iter().copied().find(|info| info.features.contains(&feature))
+}
+
+/// Sets a metric's options from text.
+pub fn build(info: &'static Info, given: &[(String, String)]) -> Result<Box<dyn Metric>, MetricError> {
+    let options = Options::parse(info.options, given)
+        .map_err(|source| MetricError::Option { metric: info.name, source })?;
+    (info.build)(info, &options)
+}
