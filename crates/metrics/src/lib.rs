@@ -17,6 +17,6 @@ pub mod registry;
 
 pub use level::Level;
 pub use metric::{
-    Appears, Direct, Emit, Extractor, Fold, Info, Key, Metric, MetricError, Needs, Pair, Window,
+    Appears, Build, Direct, Emit, Extractor, Fold, Info, Key, Metric, MetricError, Needs, Pair, Window,
 };
 pub use options::{OptionError, OptionKind, OptionSpec, OptionValue, Options};

@@ -14,8 +14,11 @@ pub struct Info {
     pub options: &'static [OptionSpec],
     /// The features that models may ask for by name.
     pub features: &'static [&'static str],
-    pub build: fn(&'static Info, &Options) -> Result<Box<dyn Metric>, MetricError>,
+    pub build: Build,
 }
+
+/// Makes a metric from checked options.
+pub type Build = fn(&'static Info, &Options) -> Result<Box<dyn Metric>, MetricError>;
 
 /// When libvmaf first writes a score of this key; it fixes the order of keys in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

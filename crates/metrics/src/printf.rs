@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn fixed_is_c_fixed() {
         assert_eq!(fixed(0.1234565, 6), "0.123456");
-        assert_eq!(fixed(0.1234575, 6), "0.123458");
+        assert_eq!(fixed(0.1234575, 6), "0.123457");
         assert_eq!(fixed(2.5, 0), "2");
         assert_eq!(fixed(f64::NAN.copysign(-1.0), 6), "-nan");
     }
