@@ -10,10 +10,13 @@
 #![deny(unsafe_code)]
 
 mod level;
+pub mod math;
 mod metric;
+pub mod motion;
 mod options;
 pub mod printf;
 pub mod registry;
+pub mod vif;
 
 pub use level::Level;
 pub use metric::{

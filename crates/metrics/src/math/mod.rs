@@ -1,0 +1,55 @@
+//! Elementary functions with the same result on every platform.
+//!
+//! # Why
+//!
+//! A score must not depend on the C library of the machine that computes it. The `exp`, `pow`,
+//! `log2`, ... of the standard library call the host's `libm`, and these libraries round the last
+//! bit differently. The functions here use only IEEE 754 operations that are exactly specified
+//! (addition, multiplication, division, fused multiply-add, conversions), so they give the same
+//! bits everywhere.
+//!
+//! # What
+//!
+//! The bits they give are those of glibc 2.36 (with the fixes of its release branch, which gave
+//! `log2` an FMA variant) on x86-64 with FMA. None of these functions is correctly rounded in every case:
+//! errors reach 0.51 to 0.56 units in the last place, so the reference is reached only by doing
+//! the same arithmetic in the same order, with the same table figures, and fusing exactly the
+//! multiply-adds that were fused there. Every [`f64::mul_add`] below is deliberate, and so is
+//! every place where a product and a sum stay separate.
+//!
+//! The table driven functions follow the method published in Arm's *Optimized Routines*; `sin`,
+//! `cos` and `atan2` follow the IBM *Accurate Mathematical Library*.
+//!
+//! # Limits
+//!
+//! * Rounding is to nearest, ties to even, as always in Rust.
+//! * Where the result is NaN, its sign and payload are unspecified.
+//! * `sin` and `cos` have the reference's bits for `|x| < 105_414_350`. Beyond that the argument
+//!   is reduced by another method, at least as accurate; see [`sin`].
+//!
+//! # Speed
+//!
+//! [`f64::mul_add`] is one instruction where the target has it and a slower, equally exact,
+//! library call where it has not. [`exp`] is inlined into its caller, so a caller compiled for a
+//! target with FMA gets the fast form.
+
+mod atan2;
+mod exp;
+mod log;
+mod log2;
+mod pow;
+mod reduce;
+mod single;
+mod split;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod trig;
+
+pub use atan2::atan2;
+pub use exp::exp;
+pub use log::{log, log10};
+pub use log2::log2;
+pub use pow::pow;
+pub use single::{log2f, powf};
+pub use trig::{cos, sin};

@@ -1,0 +1,181 @@
+//! `motion`: how much the reference changes from frame to frame, in integer arithmetic.
+//!
+//! Per frame, the difference to the previous frame (or, with the five-frame window, to the one before it) is blurred
+//! and its absolute values are summed. Motion2 is the minimum over neighbouring frames, motion3 the same after blending
+//! and clipping; both depend on order and are made in the [`fold`].
+
+mod fold;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use visus_video::{Format, PlaneView};
+
+use crate::{
+    Appears, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window,
+};
+
+pub static INFO: Info = Info {
+    name: "motion",
+    help: "motion of the reference, integer arithmetic (used by the v0 and v1 models)",
+    options: OPTIONS,
+    features: &[
+        "VMAF_integer_feature_motion_sad_score",
+        "VMAF_integer_feature_motion_score",
+        "VMAF_integer_feature_motion2_score",
+        "VMAF_integer_feature_motion3_score",
+    ],
+    build,
+};
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::bool("motion_force_zero", false, "all motion scores are zero").named("force_0"),
+    OptionSpec::double("motion_blend_factor", 1.0, 0.0, 1.0, "weight of motion above the blend offset")
+        .named("mbf"),
+    OptionSpec::double("motion_blend_offset", 40.0, 0.0, 1000.0, "motion from which on it is blended")
+        .named("mbo"),
+    OptionSpec::double("motion_fps_weight", 1.0, 0.0, 5.0, "factor that corrects for the frame rate")
+        .named("mfw"),
+    OptionSpec::double("motion_max_val", 10000.0, 0.0, 10000.0, "larger values are clipped to this one")
+        .named("mmxv"),
+    OptionSpec::bool("motion_five_frame_window", false, "compare frames at distance two").named("mffw"),
+    OptionSpec::bool("motion_moving_average", false, "average motion3 with the frame before").named("mma"),
+    OptionSpec::bool("debug", false, "also write the score before the minimum is taken"),
+];
+
+/// Mirrored borders need a second row and column.
+const SMALLEST_SIDE: usize = 2;
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    force_zero: bool,
+    blend: Blend,
+    fps_weight: f64,
+    /// Distance of the two frames that are compared: 1, or 2 with the five-frame window.
+    distance: u64,
+    moving_average: bool,
+    debug: bool,
+}
+
+/// Motion3's treatment of large motion, shared with the float metric.
+#[derive(Clone, Copy, Debug)]
+pub struct Blend {
+    pub factor: f64,
+    pub offset: f64,
+    pub max: f64,
+}
+
+impl Blend {
+    pub fn apply(&self, motion: f64) -> f64 {
+        let blended = motion * self.factor + (1.0 - self.factor) * smaller(self.offset, motion);
+        smaller(blended, self.max)
+    }
+}
+
+/// The smaller of two numbers; of two that do not compare, the second.
+pub fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+#[derive(Debug)]
+struct Motion {
+    info: &'static Info,
+    keys: Vec<Key>,
+    settings: Settings,
+}
+
+fn build(info: &'static Info, options: &Options) -> Result<Box<dyn Metric>, MetricError> {
+    let settings = Settings {
+        force_zero: options.flag("motion_force_zero"),
+        blend: Blend {
+            factor: options.double("motion_blend_factor"),
+            offset: options.double("motion_blend_offset"),
+            max: options.double("motion_max_val"),
+        },
+        fps_weight: options.double("motion_fps_weight"),
+        distance: if options.flag("motion_five_frame_window") { 2 } else { 1 },
+        moving_average: options.flag("motion_moving_average"),
+        debug: options.flag("debug"),
+    };
+    Ok(Box::new(Motion { info, keys: keys(info, options, settings.debug), settings }))
+}
+
+fn keys(info: &'static Info, options: &Options, debug: bool) -> Vec<Key> {
+    let key = |feature: usize, short: &str| Key::new(info.features[feature], short, options);
+    let mut keys = vec![key(0, info.features[0])];
+    if debug {
+        keys.push(key(1, "integer_motion"));
+    }
+    keys.push(key(2, "integer_motion2").appearing(Appears::End));
+    keys.push(key(3, "integer_motion3").appearing(Appears::End));
+    keys
+}
+
+impl Metric for Motion {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { history: self.settings.distance as usize, every_frame: true }
+    }
+
+    fn raw_len(&self) -> usize {
+        1
+    }
+
+    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
+            let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
+            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
+        }
+        Ok(Box::new(MotionExtractor {
+            settings: self.settings,
+            depth: u32::from(format.depth()),
+            row: scalar::Row::new(format.width()),
+        }))
+    }
+
+    fn fold(&self, _format: &Format) -> Box<dyn Fold> {
+        Box::new(fold::MotionFold::new(self.settings))
+    }
+}
+
+struct MotionExtractor {
+    settings: Settings,
+    depth: u32,
+    row: scalar::Row,
+}
+
+impl Extractor for MotionExtractor {
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        let earlier = if self.settings.distance == 2 { window.before_previous } else { window.previous };
+        raw[0] = match earlier {
+            Some(earlier) if !self.settings.force_zero => {
+                self.score(earlier.reference.plane(0), window.current.reference.plane(0))
+            }
+            _ => 0.0,
+        };
+        Ok(())
+    }
+}
+
+impl MotionExtractor {
+    fn score(&mut self, earlier: PlaneView<'_>, current: PlaneView<'_>) -> f64 {
+        let sum = match (earlier, current) {
+            (PlaneView::U8(earlier), PlaneView::U8(current)) => {
+                scalar::blurred_difference(earlier, current, self.depth, &mut self.row)
+            }
+            (PlaneView::U16(earlier), PlaneView::U16(current)) => {
+                scalar::blurred_difference(earlier, current, self.depth, &mut self.row)
+            }
+            _ => unreachable!("a clip has one format"),
+        };
+        let pixels = (current.width() * current.height()) as f64;
+        smaller(sum as f64 / 256.0 / pixels * self.settings.fps_weight, self.settings.blend.max)
+    }
+}

@@ -1,0 +1,125 @@
+//! The kernel against a naive truth, and the fold against the definition.
+
+use visus_video::{Plane, Sample};
+
+use super::{Blend, Settings, fold::MotionFold, scalar};
+use crate::{Emit, Fold};
+
+fn naive<T: Sample>(earlier: &[T], current: &[T], width: usize, height: usize, depth: u32) -> u64 {
+    let mirror = |i: i64, n: i64| -> i64 {
+        let i = if i < 0 { -i } else { i };
+        (if i >= n { 2 * n - i - 2 } else { i }).abs()
+    };
+    let difference = |x: i64, y: i64| -> i64 {
+        let at = (mirror(y, height as i64) * width as i64 + mirror(x, width as i64)) as usize;
+        let (a, b): (i32, i32) = (earlier[at].into(), current[at].into());
+        i64::from(a - b)
+    };
+    let blurred = |x: i64, y: i64| -> i64 {
+        let column = |x: i64| {
+            let sum: i64 = (0..5).map(|k| scalar::TAPS[k as usize] * difference(x, y + k - 2)).sum();
+            (sum + (1 << (depth - 1))) >> depth
+        };
+        let sum: i64 =
+            (0..5).map(|k| scalar::TAPS[k as usize] * column(mirror(x + k - 2, width as i64))).sum();
+        (sum + 32768) >> 16
+    };
+    let pixels = (0..height as i64).flat_map(|y| (0..width as i64).map(move |x| (x, y)));
+    pixels.map(|(x, y)| blurred(x, y).unsigned_abs()).sum()
+}
+
+fn check<T: Sample + TryFrom<u32>>(width: usize, height: usize, depth: u32, base: u32, spread: u32) {
+    let mut state = 1u32;
+    let mut picture = || -> Vec<T> {
+        (0..width * height)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                T::try_from(base + (state >> 16) % spread).ok().unwrap_or_default()
+            })
+            .collect()
+    };
+    let (a, b) = (picture(), picture());
+    let plane = |samples| Plane::new(samples, width, height, width);
+    let mut row = scalar::Row::new(width);
+    let got = scalar::blurred_difference(plane(&a), plane(&b), depth, &mut row);
+    assert_eq!(got, naive(&a, &b, width, height, depth), "{width}x{height} {depth}-bit {base}+{spread}");
+    assert_eq!(scalar::blurred_difference(plane(&a), plane(&a), depth, &mut row), 0);
+}
+
+#[test]
+fn kernel_equals_the_naive_truth() {
+    for (width, height) in [(2, 2), (3, 2), (5, 7), (16, 9), (33, 18)] {
+        for depth in [8u32, 10, 12, 16] {
+            let full = 1u32 << depth;
+            for (base, spread) in [(0, full), (0, 2), (full - 2, 2)] {
+                if depth == 8 {
+                    check::<u8>(width, height, depth, base, spread);
+                } else {
+                    check::<u16>(width, height, depth, base, spread);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Scores(Vec<(usize, u64, f64)>);
+
+impl Emit for Scores {
+    fn score(&mut self, key: usize, index: u64, value: f64) {
+        self.0.push((key, index, value));
+    }
+    fn aggregate(&mut self, _name: &str, _value: f64) {}
+}
+
+fn fold(settings: Settings, differences: &[f64], key: usize) -> Vec<f64> {
+    let mut fold = MotionFold::new(settings);
+    let mut scores = Scores::default();
+    for (index, difference) in (0..).zip(differences) {
+        fold.push(index, &[*difference], &mut scores);
+    }
+    fold.finish(&mut scores);
+    let mut column: Vec<_> =
+        scores.0.into_iter().filter(|(k, ..)| *k == key).map(|(_, i, v)| (i, v)).collect();
+    column.sort_by_key(|(index, _)| *index);
+    assert_eq!(
+        column.iter().map(|(index, _)| *index).collect::<Vec<_>>(),
+        (0..differences.len() as u64).collect::<Vec<_>>()
+    );
+    column.into_iter().map(|(_, value)| value).collect()
+}
+
+fn settings(distance: u64) -> Settings {
+    Settings {
+        force_zero: false,
+        blend: Blend { factor: 1.0, offset: 40.0, max: 10000.0 },
+        fps_weight: 1.0,
+        distance,
+        moving_average: false,
+        debug: false,
+    }
+}
+
+#[test]
+fn motion2_is_the_minimum_of_both_sides() {
+    assert_eq!(fold(settings(1), &[0.0, 5.0, 3.0, 4.0], 1), [0.0, 3.0, 3.0, 4.0]);
+    assert_eq!(fold(settings(1), &[0.0, 5.0, 3.0, 4.0], 2), [5.0, 3.0, 3.0, 4.0]);
+    assert_eq!(fold(settings(1), &[0.0], 2), [0.0]);
+}
+
+#[test]
+fn five_frame_window_looks_at_the_neighbours() {
+    let differences = [0.0, 0.0, 7.0, 5.0, 9.0, 4.0];
+    assert_eq!(fold(settings(2), &differences, 1), [0.0, 0.0, 5.0, 7.0, 4.0, 4.0]);
+    assert_eq!(fold(settings(2), &differences, 2), [7.0, 7.0, 5.0, 7.0, 4.0, 4.0]);
+    assert_eq!(fold(settings(2), &differences[..2], 2), [0.0, 0.0]);
+}
+
+#[test]
+fn motion3_is_blended_clipped_and_averaged() {
+    let mut settings = settings(1);
+    settings.blend = Blend { factor: 0.5, offset: 2.0, max: 4.0 };
+    settings.moving_average = true;
+    // Blended and clipped: 6 -> 4, 4 -> 3, 8 -> 4 (clipped from 5).
+    assert_eq!(fold(settings, &[0.0, 6.0, 4.0, 8.0], 2), [4.0, (3.0 + 4.0) / 2.0, 3.0, (4.0 + 3.0) / 2.0]);
+}
