@@ -29,6 +29,16 @@ pub enum Appears {
     End,
 }
 
+impl Appears {
+    /// The same, in a clip that may end before.
+    pub fn within(self, frames: u64) -> Self {
+        match self {
+            Self::Frame(frame) if frame < frames => self,
+            _ => Self::End,
+        }
+    }
+}
+
 /// A column of scores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {

@@ -1,0 +1,122 @@
+//! Collection: rows arrive in any order, leave in frame order, and become scores.
+
+use std::collections::BTreeMap;
+
+use visus_metrics::{Emit, Fold};
+use visus_video::Format;
+
+use crate::worker::RawRow;
+use crate::{Column, Event, Flow, Plan, Scores, Sink};
+
+/// Restores order, runs the folds, asks the models.
+pub(crate) struct Collector<'a> {
+    plan: &'a Plan,
+    folds: Vec<Box<dyn Fold>>,
+    scores: Scores,
+    /// Rows that came before their turn.
+    waiting: BTreeMap<u64, RawRow>,
+    /// The next row's index.
+    next_row: u64,
+    /// The next listed frame that is not complete.
+    next_frame: u64,
+    step: u64,
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(plan: &'a Plan, format: &Format, step: u64) -> Self {
+        let folds = plan.metrics.iter().map(|planned| planned.metric.fold(format)).collect();
+        let columns = plan.column_names.iter().cloned().map(Column::new).collect();
+        let scores = Scores { columns, aggregates: Vec::new() };
+        Self { plan, folds, scores, waiting: BTreeMap::new(), next_row: 0, next_frame: 0, step: step.max(1) }
+    }
+
+    /// Takes a row, and with it every row that waited for it.
+    pub fn take(&mut self, row: RawRow, sink: &mut dyn Sink) -> Flow {
+        self.waiting.insert(row.index, row);
+        while let Some(row) = self.waiting.remove(&self.next_row) {
+            self.fold(&row);
+            self.next_row += 1;
+            if self.complete_frames(sink) == Flow::Stop
+                || sink.event(Event::Progress { done: self.next_row }) == Flow::Stop
+            {
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+
+    fn fold(&mut self, row: &RawRow) {
+        for ((planned, fold), raw) in self.plan.metrics.iter().zip(&mut self.folds).zip(&row.values) {
+            if !raw.is_empty() || planned.metric.raw_len() == 0 {
+                fold.push(
+                    row.index,
+                    raw,
+                    &mut Target { scores: &mut self.scores, first: planned.first_column },
+                );
+            }
+        }
+    }
+
+    /// The clip has ended: folds write what they held back, in the order of the columns that a report shows.
+    pub fn finish(mut self, sink: &mut dyn Sink) -> Scores {
+        for (planned, fold) in self.plan.metrics.iter().zip(&mut self.folds) {
+            fold.finish(&mut Target { scores: &mut self.scores, first: planned.first_column });
+        }
+        self.complete_frames(sink);
+        let order = self.plan.column_order(self.next_row);
+        self.scores.reorder(&order);
+        self.scores
+    }
+
+    /// Predicts and tells every frame whose features are all there.
+    fn complete_frames(&mut self, sink: &mut dyn Sink) -> Flow {
+        while self.next_frame < self.next_row && self.features_known(self.next_frame) {
+            self.predict(self.next_frame);
+            let event = Event::Frame { index: self.next_frame, scores: &self.scores };
+            self.next_frame += self.step;
+            if sink.event(event) == Flow::Stop {
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+
+    fn features_known(&self, index: u64) -> bool {
+        self.plan.metrics.iter().all(|planned| {
+            let first = planned.first_column;
+            (first..first + planned.metric.keys().len())
+                .all(|column| self.scores.columns[column].get(index).is_some())
+        })
+    }
+
+    fn predict(&mut self, index: u64) {
+        for planned in &self.plan.models {
+            let inputs = planned.inputs.iter().map(|column| self.scores.columns[*column].get(index));
+            // Frames are predicted only when all their features are known.
+            let Some(inputs) = inputs.collect::<Option<Vec<f64>>>() else { continue };
+            for (offset, score) in planned.model.predict(&inputs).into_iter().enumerate() {
+                self.scores.columns[planned.first_column + offset].set(index, score);
+            }
+        }
+    }
+}
+
+/// Where a fold's scores go. Scores of frames that are not listed are dropped by the report, not here: motion of an
+/// unlisted frame is needed by its neighbours.
+struct Target<'a> {
+    scores: &'a mut Scores,
+    first: usize,
+}
+
+impl Emit for Target<'_> {
+    fn score(&mut self, key: usize, index: u64, value: f64) {
+        self.scores.columns[self.first + key].set(index, value);
+    }
+
+    fn aggregate(&mut self, name: &str, value: f64) {
+        match self.scores.aggregates.iter_mut().find(|(known, _)| known == name) {
+            Some(known) => known.1 = value,
+            None => self.scores.aggregates.push((name.to_owned(), value)),
+        }
+    }
+}

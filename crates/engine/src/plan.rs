@@ -1,0 +1,192 @@
+//! What is computed: the metrics that models and features ask for, each once, and the columns they fill.
+
+use std::fmt;
+use std::str::FromStr;
+
+use visus_metrics::{Metric, MetricError, registry};
+
+use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
+
+/// A metric, asked for: `name` or `name=option=value:option=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureSpec {
+    pub metric: String,
+    pub options: Vec<(String, String)>,
+}
+
+impl FromStr for FeatureSpec {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let (metric, rest) = text.split_once('=').map_or((text, None), |(metric, rest)| (metric, Some(rest)));
+        let option = |part: &str| match part.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), normalised_number(value))),
+            None => Err(PlanError::BadOption { feature: metric.to_owned(), option: part.to_owned() }),
+        };
+        let options = rest.map_or(Ok(Vec::new()), |rest| rest.split(':').map(option).collect())?;
+        Ok(Self { metric: metric.to_owned(), options })
+    }
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// libvmaf's words, which clients look for.
+    #[error("Problem parsing feature \"{feature}\", bad option string \"{option}\".")]
+    BadOption { feature: String, option: String },
+    #[error("there is no metric '{name}'; known metrics: {known}")]
+    UnknownMetric { name: String, known: String },
+    #[error("feature {name}: {source}")]
+    Feature { name: String, source: MetricError },
+    #[error("model {label} asks for the feature '{feature}', which no metric provides")]
+    UnknownFeature { label: String, feature: String },
+    #[error("model {label}: {source}")]
+    ModelFeature { label: String, source: MetricError },
+    #[error("two models are called '{0}': give them different names with name=…")]
+    SameName(String),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// A metric in the plan and where its columns start.
+pub(crate) struct PlannedMetric {
+    pub metric: Box<dyn Metric>,
+    pub first_column: usize,
+}
+
+/// A model in the plan: which columns it reads and where it writes.
+#[derive(Debug)]
+pub(crate) struct PlannedModel {
+    pub model: NamedModel,
+    pub inputs: Vec<usize>,
+    pub first_column: usize,
+}
+
+/// Everything that a run computes.
+pub struct Plan {
+    pub(crate) metrics: Vec<PlannedMetric>,
+    pub(crate) models: Vec<PlannedModel>,
+    pub(crate) column_names: Vec<String>,
+    predict: bool,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan").field("columns", &self.column_names).finish_non_exhaustive()
+    }
+}
+
+impl Plan {
+    /// Loads the models and collects what they and the features need. Without `predict`, the models' features are
+    /// computed, but no scores.
+    pub fn new(models: &[ModelSpec], features: &[FeatureSpec], predict: bool) -> Result<Self, PlanError> {
+        let mut plan = Self { metrics: Vec::new(), models: Vec::new(), column_names: Vec::new(), predict };
+        let mut loaded = Vec::new();
+        for spec in models {
+            if models.iter().filter(|other| other.name == spec.name).count() > 1 {
+                return Err(PlanError::SameName(spec.name.clone()));
+            }
+            let model = NamedModel::load(spec)?;
+            let inputs = plan.add_inputs(&model)?;
+            loaded.push((model, inputs));
+        }
+        for feature in features {
+            plan.add_feature(feature)?;
+        }
+        if predict {
+            plan.add_model_columns(loaded);
+        }
+        Ok(plan)
+    }
+
+    /// The models whose scores the plan gives.
+    pub fn models(&self) -> impl Iterator<Item = &NamedModel> {
+        self.models.iter().map(|planned| &planned.model)
+    }
+
+    /// The metrics in the plan.
+    pub fn metrics(&self) -> impl Iterator<Item = &dyn Metric> {
+        self.metrics.iter().map(|planned| &*planned.metric)
+    }
+
+    pub fn predicts(&self) -> bool {
+        self.predict
+    }
+
+    /// How many earlier frames the metrics look at.
+    pub(crate) fn history(&self) -> usize {
+        self.metrics.iter().map(|planned| planned.metric.needs().history).max().unwrap_or(0)
+    }
+
+    fn add_inputs(&mut self, model: &NamedModel) -> Result<Vec<usize>, PlanError> {
+        let label = || model.label.clone();
+        let mut inputs = Vec::new();
+        for feature in &model.model.features {
+            let unknown = || PlanError::UnknownFeature { label: label(), feature: feature.name.clone() };
+            let info = registry::by_feature(&feature.name).ok_or_else(unknown)?;
+            let metric = registry::build(info, &feature.options)
+                .map_err(|source| PlanError::ModelFeature { label: label(), source })?;
+            let key = metric.keys().iter().position(|key| key.feature == feature.name).ok_or_else(unknown)?;
+            inputs.push(self.add_metric(metric) + key);
+        }
+        Ok(inputs)
+    }
+
+    fn add_feature(&mut self, feature: &FeatureSpec) -> Result<(), PlanError> {
+        let info = registry::by_name(&feature.metric).ok_or_else(|| PlanError::UnknownMetric {
+            name: feature.metric.clone(),
+            known: registry::METRICS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
+        })?;
+        let metric = registry::build(info, &feature.options)
+            .map_err(|source| PlanError::Feature { name: feature.metric.clone(), source })?;
+        self.add_metric(metric);
+        Ok(())
+    }
+
+    /// Adds a metric unless its like is there, and returns its first column. Like libvmaf, metrics are alike if their
+    /// names with the options that show in names are: options that do not show do not make a second run.
+    fn add_metric(&mut self, metric: Box<dyn Metric>) -> usize {
+        if let Some(planned) = self.metrics.iter().find(|planned| alike(&*planned.metric, &*metric)) {
+            return planned.first_column;
+        }
+        let first_column = self.column_names.len();
+        self.column_names.extend(metric.keys().iter().map(|key| key.name.clone()));
+        self.metrics.push(PlannedMetric { metric, first_column });
+        first_column
+    }
+
+    /// Models come after all features: first their own scores, then what bootstrap collections add.
+    fn add_model_columns(&mut self, loaded: Vec<(NamedModel, Vec<usize>)>) {
+        for (model, inputs) in loaded {
+            let first_column = self.column_names.len();
+            self.column_names.extend(model.column_names());
+            self.models.push(PlannedModel { model, inputs, first_column });
+        }
+    }
+
+    /// The order in which libvmaf, running without worker threads, first writes each column of a clip of this length.
+    pub(crate) fn column_order(&self, frames: u64) -> Vec<usize> {
+        let mut order: Vec<_> = self
+            .metrics
+            .iter()
+            .enumerate()
+            .flat_map(|(position, planned)| {
+                planned.metric.keys().iter().enumerate().map(move |(index, key)| {
+                    ((key.appears.within(frames), position, index), planned.first_column + index)
+                })
+            })
+            .collect();
+        order.sort();
+        let mut order: Vec<usize> = order.into_iter().map(|(_, column)| column).collect();
+        order.extend(self.models.iter().map(|planned| planned.first_column));
+        for planned in &self.models {
+            order.extend(planned.first_column + 1..planned.first_column + planned.model.column_names().len());
+        }
+        order
+    }
+}
+
+fn alike(a: &dyn Metric, b: &dyn Metric) -> bool {
+    let shown = |metric: &dyn Metric| metric.keys().first().map(|key| key.name.clone());
+    a.info().name == b.info().name && shown(a) == shown(b)
+}

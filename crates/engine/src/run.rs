@@ -1,0 +1,251 @@
+//! A run: readers, pairing, workers and collection, each on threads of their own.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use visus_metrics::{Level, MetricError};
+use visus_video::{Format, Pool, ReadError, Source};
+
+use crate::collect::Collector;
+use crate::pair::{self, Job, PairEnd, Read};
+use crate::worker::{RawRow, Worker};
+use crate::{Cancel, Event, Flow, Plan, Scores, Sink};
+
+/// How a run is done.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Workers; at least one.
+    pub threads: usize,
+    /// List every n-th frame only.
+    pub subsample: u64,
+    /// At most so many pairs.
+    pub frames: Option<u64>,
+    pub skip_reference: u64,
+    pub skip_distorted: u64,
+    pub level: Level,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            subsample: 1,
+            frames: None,
+            skip_reference: 0,
+            skip_distorted: 0,
+            level: Level::detect(),
+        }
+    }
+}
+
+/// One of the two inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Reference,
+    Distorted,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Reference { "reference" } else { "distorted" })
+    }
+}
+
+/// What a finished run found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub format: Format,
+    /// Pairs that were scored.
+    pub frames: u64,
+    pub subsample: u64,
+    /// The side that ended first, where the other one went on.
+    pub shorter: Option<Side>,
+    pub scores: Scores,
+    pub elapsed: Duration,
+    pub level: Level,
+}
+
+impl Outcome {
+    /// Pairs per second.
+    pub fn fps(&self) -> f64 {
+        self.frames as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
+/// Why a run gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the inputs cannot be compared: {reference} against {distorted}")]
+    Incompatible { reference: Format, distorted: Format },
+    #[error("reading the {side} video failed: {source}")]
+    Read { side: Side, source: ReadError },
+    #[error(transparent)]
+    Metric(#[from] MetricError),
+    #[error("there is no pair of frames to score")]
+    NoFrames,
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// How long a wait lasts before it looks at the cancel switch.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Frames of one input that are alive at the same time: one per worker, one per place in the queue, those that
+/// metrics look back at, one being read and one read ahead.
+fn pool_size(threads: usize, history: usize) -> usize {
+    2 * threads + history + 2
+}
+
+/// Scores `distorted` against `reference`. Returns when all is done, failed or cancelled; no thread outlives it but a
+/// reader that is stuck in a read which nothing can interrupt (a silent pipe): that one ends with its read.
+pub fn run(
+    plan: &Plan,
+    reference: Box<dyn Source>,
+    distorted: Box<dyn Source>,
+    settings: &Settings,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, EngineError> {
+    let started = Instant::now();
+    let format = common_format(&*reference, &*distorted)?;
+    let threads = settings.threads.max(1);
+    let workers: Result<Vec<_>, _> =
+        (0..threads).map(|_| Worker::new(plan, &format, settings.level, settings.subsample)).collect();
+    let mut workers = workers?;
+    let total = expected_frames(&*reference, &*distorted, settings);
+    if sink.event(Event::Started { format, total }) == Flow::Stop {
+        cancel.fire();
+    }
+    let size = pool_size(threads, plan.history());
+    let reference = Reader::start(reference, Side::Reference, settings.skip_reference, size);
+    let distorted = Reader::start(distorted, Side::Distorted, settings.skip_distorted, size);
+    let mut collector = Collector::new(plan, &format, settings.subsample);
+    let halt = Cancel::new();
+    let end = std::thread::scope(|scope| {
+        let (jobs, job_queue) = bounded::<Job>(threads);
+        let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * threads);
+        for worker in &mut workers {
+            let (job_queue, rows) = (job_queue.clone(), rows.clone());
+            scope.spawn(move || worker.work(&job_queue, &rows));
+        }
+        drop((job_queue, rows));
+        let (frames, halt_pairing) = ((&reference.frames, &distorted.frames), &halt);
+        let pairing = scope.spawn(move || {
+            pair::pair(frames.0, frames.1, &jobs, settings.frames, plan.history(), halt_pairing)
+        });
+        let result = gather(&row_queue, &mut collector, cancel, sink);
+        // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
+        halt.fire();
+        drop(row_queue);
+        let end = pairing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        result.map(|()| end)
+    });
+    drop((reference, distorted));
+    let end = check_end(end?)?;
+    let outcome = |scores| Outcome {
+        format,
+        frames: end.frames,
+        subsample: settings.subsample.max(1),
+        shorter: end.shorter,
+        scores,
+        elapsed: started.elapsed(),
+        level: settings.level,
+    };
+    Ok(outcome(collector.finish(sink)))
+}
+
+fn check_end(end: PairEnd) -> Result<PairEnd, EngineError> {
+    match end.error {
+        Some(error) => Err(error),
+        None if end.frames == 0 => Err(EngineError::NoFrames),
+        None => Ok(end),
+    }
+}
+
+/// Takes rows until the last worker is gone.
+fn gather(
+    rows: &Receiver<Result<RawRow, MetricError>>,
+    collector: &mut Collector<'_>,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<(), EngineError> {
+    loop {
+        if cancel.is_fired() {
+            return Err(EngineError::Cancelled);
+        }
+        match rows.recv_timeout(PATIENCE) {
+            Ok(row) => {
+                if collector.take(row?, sink) == Flow::Stop {
+                    return Err(EngineError::Cancelled);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+    }
+}
+
+/// The format of both inputs. Bit depth, chroma and size must agree: nothing is converted silently.
+fn common_format(reference: &dyn Source, distorted: &dyn Source) -> Result<Format, EngineError> {
+    let (reference, distorted) = (*reference.format(), *distorted.format());
+    if reference == distorted {
+        Ok(reference)
+    } else {
+        Err(EngineError::Incompatible { reference, distorted })
+    }
+}
+
+fn expected_frames(reference: &dyn Source, distorted: &dyn Source, settings: &Settings) -> Option<u64> {
+    let left = |source: &dyn Source, skip: u64| source.total_frames().map(|total| total.saturating_sub(skip));
+    let reference = left(reference, settings.skip_reference);
+    let distorted = left(distorted, settings.skip_distorted);
+    [reference, distorted, settings.frames].into_iter().flatten().min()
+}
+
+/// A thread that reads one input into frames of a pool. Dropping it lets the thread end.
+struct Reader {
+    frames: Receiver<Read>,
+    pool: Pool,
+}
+
+impl Reader {
+    fn start(source: Box<dyn Source>, side: Side, skip: u64, pool_size: usize) -> Self {
+        let pool = Pool::new(*source.format(), pool_size);
+        // One frame read ahead; the pool bounds the rest.
+        let (send, frames) = bounded(1);
+        let lender = pool.clone();
+        let thread = std::thread::Builder::new().name(format!("read {side}"));
+        let spawned = thread.spawn({
+            let send = send.clone();
+            move || read_all(source, skip, &lender, &send)
+        });
+        if let Err(error) = spawned {
+            // Nobody else holds the sender yet, so there is room.
+            let _ = send.send(Err(ReadError::Open { file: format!("{side} reader thread"), source: error }));
+        }
+        Self { frames, pool }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.pool.close();
+    }
+}
+
+/// Reads until the end, an error, or until nobody listens.
+fn read_all(mut source: Box<dyn Source>, skip: u64, pool: &Pool, frames: &Sender<Read>) {
+    if let Err(error) = source.skip(skip) {
+        let _ = frames.send(Err(error));
+        return;
+    }
+    while let Some(mut frame) = pool.take() {
+        let read = source.read(&mut frame).map(|more| more.then(|| Arc::new(frame)));
+        let last = !matches!(read, Ok(Some(_)));
+        if frames.send(read).is_err() || last {
+            return;
+        }
+    }
+}
