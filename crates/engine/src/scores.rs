@@ -51,6 +51,15 @@ pub struct Scores {
 }
 
 impl Scores {
+    /// Scores from elsewhere: named columns with an entry per frame, and numbers for the whole clip.
+    pub fn from_columns(columns: Vec<(String, Vec<Option<f64>>)>, aggregates: Vec<(String, f64)>) -> Self {
+        let column = |(name, values): (String, Vec<Option<f64>>)| {
+            let values = values.into_iter().map(|value| value.unwrap_or(f64::from_bits(ABSENT))).collect();
+            Column { name, values }
+        };
+        Self { columns: columns.into_iter().map(column).collect(), aggregates }
+    }
+
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }

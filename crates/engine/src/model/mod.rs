@@ -158,8 +158,9 @@ impl NamedModel {
         let mut models: Vec<&mut Model> =
             std::iter::once(&mut loaded.main).chain(&mut loaded.siblings).collect();
         for overload in &spec.overloads {
-            let found = models.iter_mut().fold(false, |found, model| model.overload(overload) || found);
-            if !found {
+            // All of them, also after the first that has the feature.
+            let found = models.iter_mut().filter_map(|model| model.overload(overload).then_some(())).count();
+            if found == 0 {
                 return Err(LoadError::Overload { label, metric: overload.metric.clone() });
             }
         }

@@ -1,0 +1,7 @@
+//! The command for people.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    visus_cli::visus::main()
+}

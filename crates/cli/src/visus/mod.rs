@@ -1,0 +1,6 @@
+//! `visus`
+pub mod level;
+use std::process::ExitCode;
+pub fn main() -> ExitCode {
+    ExitCode::SUCCESS
+}
