@@ -14,6 +14,7 @@ pub mod math;
 mod metric;
 pub mod motion;
 mod options;
+pub mod picture;
 pub mod printf;
 pub mod registry;
 pub mod vif;
