@@ -17,6 +17,7 @@ mod options;
 pub mod picture;
 pub mod printf;
 pub mod registry;
+pub mod resize;
 pub mod vif;
 
 pub use level::Level;
