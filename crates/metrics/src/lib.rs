@@ -9,6 +9,8 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod float_vif;
+pub mod gaussian;
 mod level;
 pub mod math;
 mod metric;
@@ -18,6 +20,7 @@ pub mod picture;
 pub mod printf;
 pub mod registry;
 pub mod resize;
+pub mod separable;
 pub mod vif;
 
 pub use level::Level;
