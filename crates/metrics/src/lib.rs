@@ -9,6 +9,7 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod float_motion;
 pub mod float_vif;
 pub mod gaussian;
 mod level;
@@ -21,6 +22,8 @@ pub mod printf;
 pub mod registry;
 pub mod resize;
 pub mod separable;
+#[cfg(test)]
+mod synthetic;
 pub mod vif;
 
 pub use level::Level;
