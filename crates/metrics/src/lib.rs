@@ -9,13 +9,21 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod float_motion;
+pub mod float_vif;
+pub mod gaussian;
 mod level;
 pub mod math;
 mod metric;
 pub mod motion;
 mod options;
+pub mod picture;
 pub mod printf;
 pub mod registry;
+pub mod resize;
+pub mod separable;
+#[cfg(test)]
+mod synthetic;
 pub mod vif;
 
 pub use level::Level;

@@ -1,0 +1,132 @@
+//! The extractor: from a pair of frames through the four scales to the scores.
+
+use super::scalar::{self, Halving, Information, Scratch};
+use super::{SCALES, Settings};
+use crate::picture::FloatPlane;
+use crate::resize::{self, Resizer};
+use crate::{Extractor, MetricError, Pair, Window};
+
+/// Samples are centred on zero.
+const OFFSET: f32 = -128.0;
+
+/// Reference and distorted plane of one size.
+#[derive(Debug)]
+struct Planes {
+    reference: FloatPlane,
+    distorted: FloatPlane,
+}
+
+impl Planes {
+    fn new((width, height): (usize, usize)) -> Self {
+        Self { reference: FloatPlane::new(width, height), distorted: FloatPlane::new(width, height) }
+    }
+
+    fn load(&mut self, pair: Pair<'_>) {
+        for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
+            plane.load(frame.plane(0), frame.format().depth(), OFFSET);
+        }
+    }
+
+    fn resize_from(&mut self, source: &Self, resizer: &mut Resizer) {
+        resizer.resize(&source.reference, &mut self.reference);
+        resizer.resize(&source.distorted, &mut self.distorted);
+    }
+
+    fn halve_from(&mut self, source: &Self, halving: &mut Halving) {
+        scalar::halve(&source.reference, halving, &mut self.reference);
+        scalar::halve(&source.distorted, halving, &mut self.distorted);
+    }
+}
+
+/// A scale after the first, made from the one before it.
+#[derive(Debug)]
+struct Coarser {
+    halving: Halving,
+    planes: Planes,
+    scratch: Scratch,
+}
+
+#[derive(Debug)]
+pub struct FloatVifExtractor {
+    settings: Settings,
+    loaded: Planes,
+    prescaled: Option<(Resizer, Planes)>,
+    /// Of the first scale; none if that is skipped.
+    finest: Option<Scratch>,
+    coarser: Vec<Coarser>,
+}
+
+impl FloatVifExtractor {
+    /// For luma planes of this (width, height). Precondition: the settings do not call it too small.
+    pub fn new(settings: Settings, from: (usize, usize)) -> Self {
+        let to = (resize::scaled(from.0, settings.prescale), resize::scaled(from.1, settings.prescale));
+        let size = |scale: usize| (to.0 >> scale, to.1 >> scale);
+        let scratch = |scale: usize| Scratch::new(size(scale).0, settings.window(scale));
+        let coarser = (1..SCALES).map(|scale| Coarser {
+            halving: Halving::new(size(scale - 1).0, settings.window(scale)),
+            planes: Planes::new(size(scale)),
+            scratch: scratch(scale),
+        });
+        Self {
+            settings,
+            loaded: Planes::new(from),
+            prescaled: (from != to).then(|| (Resizer::new(settings.method, from, to), Planes::new(to))),
+            finest: (!settings.skip_scale0).then(|| scratch(0)),
+            coarser: coarser.collect(),
+        }
+    }
+
+    fn information(&mut self) -> [Information; SCALES] {
+        let model = &self.settings.model;
+        let mut scales = [Information::default(); SCALES];
+        let mut planes = &self.loaded;
+        if let Some((resizer, resized)) = &mut self.prescaled {
+            resized.resize_from(planes, resizer);
+            planes = resized;
+        }
+        if let Some(scratch) = &mut self.finest {
+            scales[0] = scalar::information(&planes.reference, &planes.distorted, model, scratch);
+        }
+        for (coarser, scale) in self.coarser.iter_mut().zip(&mut scales[1..]) {
+            coarser.planes.halve_from(planes, &mut coarser.halving);
+            planes = &coarser.planes;
+            *scale = scalar::information(&planes.reference, &planes.distorted, model, &mut coarser.scratch);
+        }
+        scales
+    }
+}
+
+impl Extractor for FloatVifExtractor {
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.loaded.load(window.current);
+        let scales = self.information();
+        write_scores(&scales, &self.settings, raw);
+        Ok(())
+    }
+}
+
+fn write_scores(scales: &[Information; SCALES], settings: &Settings, raw: &mut [f64]) {
+    let mut parts = scales.map(|scale| (f64::from(scale.kept), f64::from(scale.held)));
+    let counted = &parts[usize::from(settings.skip_scale0)..];
+    let kept = counted.iter().fold(0.0, |sum, part| sum + part.0);
+    let held = counted.iter().fold(0.0, |sum, part| sum + part.1);
+    for (score, (kept, held)) in raw.iter_mut().zip(parts) {
+        *score = kept / held;
+    }
+    for (score, min) in raw[1..].iter_mut().zip(settings.min_values) {
+        *score = if *score > min { *score } else { min };
+    }
+    if settings.skip_scale0 {
+        raw[0] = 0.0;
+        parts[0] = (0.0, -1.0);
+    }
+    if settings.debug {
+        raw[4] = if held == 0.0 { 1.0 } else { kept / held };
+        raw[5] = kept;
+        raw[6] = held;
+        for (scale, (kept, held)) in parts.into_iter().enumerate() {
+            raw[7 + 2 * scale] = kept;
+            raw[8 + 2 * scale] = held;
+        }
+    }
+}
