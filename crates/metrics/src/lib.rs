@@ -9,6 +9,8 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod adm;
+pub mod csf;
 pub mod float_motion;
 pub mod float_vif;
 pub mod gaussian;
