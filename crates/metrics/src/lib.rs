@@ -14,6 +14,7 @@ mod level;
 pub mod math;
 mod metric;
 mod options;
+pub mod picture;
 pub mod printf;
 pub mod registry;
 
