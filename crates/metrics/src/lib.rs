@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 pub mod csf;
+pub mod float_adm;
 mod level;
 pub mod math;
 mod metric;
