@@ -11,6 +11,7 @@
 
 pub mod adm;
 pub mod csf;
+pub mod float_adm;
 pub mod float_motion;
 pub mod float_vif;
 pub mod gaussian;

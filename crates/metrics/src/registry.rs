@@ -4,6 +4,7 @@ use crate::{Info, Metric, MetricError, Options};
 
 /// All metrics, in the order in which features are looked up.
 pub static METRICS: &[&Info] = &[
+    &crate::float_adm::INFO,
     &crate::float_vif::INFO,
     &crate::float_motion::INFO,
     &crate::adm::INFO,
