@@ -20,6 +20,8 @@ pub(crate) struct Collector<'a> {
     /// The next listed frame that is not complete.
     next_frame: u64,
     step: u64,
+    /// No pair so far differs.
+    identical: bool,
 }
 
 impl<'a> Collector<'a> {
@@ -27,13 +29,14 @@ impl<'a> Collector<'a> {
         let folds = plan.metrics.iter().map(|planned| planned.metric.fold(format)).collect();
         let columns = plan.column_names.iter().cloned().map(Column::new).collect();
         let scores = Scores { columns, aggregates: Vec::new() };
-        Self { plan, folds, scores, waiting: BTreeMap::new(), next_row: 0, next_frame: 0, step: step.max(1) }
+        Self { plan, folds, scores, waiting: BTreeMap::new(), next_row: 0, next_frame: 0, step: step.max(1), identical: true }
     }
 
     /// Takes a row, and with it every row that waited for it.
     pub fn take(&mut self, row: RawRow, sink: &mut dyn Sink) -> Flow {
         self.waiting.insert(row.index, row);
         while let Some(row) = self.waiting.remove(&self.next_row) {
+            self.identical &= row.identical;
             self.fold(&row);
             self.next_row += 1;
             if self.complete_frames(sink) == Flow::Stop
@@ -43,6 +46,11 @@ impl<'a> Collector<'a> {
             }
         }
         Flow::Continue
+    }
+
+    /// Whether all pairs so far were the same, sample for sample.
+    pub fn identical(&self) -> bool {
+        self.identical
     }
 
     fn fold(&mut self, row: &RawRow) {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use visus_metrics::{Metric, MetricError, registry};
+use visus_metrics::{Level, Metric, MetricError, registry};
+use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
 
@@ -107,6 +108,21 @@ impl Plan {
     /// The metrics in the plan.
     pub fn metrics(&self) -> impl Iterator<Item = &dyn Metric> {
         self.metrics.iter().map(|planned| &*planned.metric)
+    }
+
+    /// The columns of metrics that no model reads: those that were asked for by themselves.
+    pub fn extra_columns(&self) -> impl Iterator<Item = &str> {
+        let read: Vec<usize> = self.models.iter().flat_map(|model| model.inputs.iter().copied()).collect();
+        self.metrics.iter().flat_map(move |planned| {
+            let columns = planned.first_column..planned.first_column + planned.metric.keys().len();
+            let used = columns.clone().any(|column| read.contains(&column));
+            self.column_names[if used { 0..0 } else { columns }].iter().map(String::as_str)
+        })
+    }
+
+    /// Why this format cannot be scored, if it cannot. Costs the scratch of one worker.
+    pub fn check_format(&self, format: &Format) -> Result<(), MetricError> {
+        self.metrics.iter().try_for_each(|planned| planned.metric.extractor(format, Level::Scalar).map(drop))
     }
 
     pub fn predicts(&self) -> bool {
