@@ -77,23 +77,30 @@ impl Adm {
     }
 
     fn score<S: Sample>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Part; SCALES] {
-        let Self { short, long, short_columns, long_columns, scratch, .. } = self;
-        let (first, second, third) = (&mut self.first_low, &mut self.second_low, &mut self.third_low);
+        let sums = self.sums(pictures);
+        let long = |scale: usize| self.part(scale, &self.long[scale - 1], &sums[scale]);
+        let first = if self.settings.first_scale { self.part(0, &self.short, &sums[0]) } else { SKIPPED };
+        [first, long(1), long(2), long(3)]
+    }
+
+    /// The sums of every scale of a reference and a distorted picture.
+    pub fn sums<S: Sample>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
         let setup = Setup {
             decoupling: &self.decoupling,
             columns: &self.columns,
             rows: &self.rows,
             added_detail: self.settings.added_detail,
         };
-        let sums0 =
-            setup.scale(0, First::<S>::new(self.bits), short).run(pictures, first, short_columns, scratch);
-        let sums1 = setup.scale(1, Second, &long[0]).run(views(first), second, long_columns, scratch);
-        let sums2 = setup.scale(2, Third {}, &long[1]).run(views(second), third, long_columns, scratch);
-        let sums3 =
-            setup.scale(3, Fourth {}, &long[2]).run(views(third), &mut self.no_low, long_columns, scratch);
-        let first = if self.settings.first_scale { self.part(0, &self.short, &sums0) } else { SKIPPED };
-        let later = |scale: usize, sums: &Sums| self.part(scale, &self.long[scale - 1], sums);
-        [first, later(1, &sums1), later(2, &sums2), later(3, &sums3)]
+        let (first, second, third) = (&mut self.first_low, &mut self.second_low, &mut self.third_low);
+        let (short, long) = (&mut self.short_columns, &mut self.long_columns);
+        let scratch = &mut self.scratch;
+        let step = First::<S>::new(self.bits);
+        [
+            setup.scale(0, step, &self.short).run(pictures, first, short, scratch),
+            setup.scale(1, Second, &self.long[0]).run(views(first), second, long, scratch),
+            setup.scale(2, Third {}, &self.long[1]).run(views(second), third, long, scratch),
+            setup.scale(3, Fourth {}, &self.long[2]).run(views(third), &mut self.no_low, long, scratch),
+        ]
     }
 
     fn part(&self, scale: usize, masking: &impl Masking, sums: &Sums) -> Part {
@@ -131,8 +138,10 @@ fn views<T: Copy + Default>(lows: &[LowPlane<T>; 2]) -> [Plane<'_, T>; 2] {
     lows.each_ref().map(LowPlane::view)
 }
 
+/// A sum that has wrapped to below zero (weights of mode 1 are too large for the arithmetic) has no root. libvmaf reports
+/// the NaN of its processor there, which has a minus sign that shows in reports.
 fn cube_root(value: f32) -> f32 {
-    math::powf(value, 1.0 / 3.0)
+    if value < 0.0 { f32::NAN.copysign(-1.0) } else { math::powf(value, 1.0 / 3.0) }
 }
 
 fn roots([horizontal, vertical, diagonal]: [f32; 3], noise: f32) -> f32 {

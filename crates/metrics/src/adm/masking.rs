@@ -3,12 +3,22 @@
 //!
 //! The first scale calculates in 16 bits, the others in 32; [`Masking`] is what they have in common.
 
-use super::decouple::{Bands, BandsMut};
+use super::decouple::{Bands, BandsMut, Decoupling};
 use super::geometry::Axis;
 use crate::math;
 
 /// A scale's weighing. All slices of a call have equal lengths, unless said otherwise.
 pub trait Masking {
+    /// Splits the distorted picture's bands; see [`Decoupling::split_long`].
+    fn split(
+        &self,
+        decoupling: &Decoupling,
+        reference: Bands,
+        distorted: Bands,
+        kept: BandsMut,
+        added: BandsMut,
+    );
+
     /// The weighted size of coefficients.
     fn magnitudes(&self, bands: Bands, out: BandsMut);
 
@@ -81,6 +91,17 @@ impl Short {
 }
 
 impl Masking for Short {
+    fn split(
+        &self,
+        decoupling: &Decoupling,
+        reference: Bands,
+        distorted: Bands,
+        kept: BandsMut,
+        added: BandsMut,
+    ) {
+        decoupling.split_short(reference, distorted, kept, added);
+    }
+
     fn magnitudes(&self, bands: Bands, out: BandsMut) {
         for ((weight, band), out) in self.weights.iter().zip(bands).zip(out) {
             for (out, value) in out.iter_mut().zip(band) {
@@ -205,6 +226,17 @@ impl Long {
 }
 
 impl Masking for Long {
+    fn split(
+        &self,
+        decoupling: &Decoupling,
+        reference: Bands,
+        distorted: Bands,
+        kept: BandsMut,
+        added: BandsMut,
+    ) {
+        decoupling.split_long(reference, distorted, kept, added);
+    }
+
     fn magnitudes(&self, bands: Bands, out: BandsMut) {
         for (index, (band, out)) in bands.into_iter().zip(out).enumerate() {
             for (out, value) in out.iter_mut().zip(band) {

@@ -5,7 +5,8 @@
 //! Impairments", IEEE Transactions on Multimedia 13(5), 2011, in the fixed-point form of libvmaf. Every sum of a scale is
 //! equal to that of libvmaf's scalar path, also where that path wraps or rounds in a way of its own.
 //!
-//! A scale is worked on row by row ([`scale`]) by kernels of its number format: [`wavelet`], [`decouple`], [`masking`].
+//! A scale is worked on row by row (`scale`) by kernels over rows: `wavelet`, `decouple`, `masking`. Number formats of the
+//! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`.
 
 mod decouple;
 mod extractor;

@@ -216,7 +216,7 @@ impl<W: Wavelet, M: Masking> Scale<'_, W, M> {
         let len = self.columns.detail.len();
         let [reference, distorted] = scratch.bands.each_ref().map(|bands| cut(bands, 0, len));
         let (kept, added) = (cut_mut(&mut scratch.kept, len), cut_mut(&mut scratch.added, len));
-        self.decoupling.split(reference, distorted, kept, added);
+        self.masking.split(self.decoupling, reference, distorted, kept, added);
         if self.rows.scored.contains(y) {
             let energy = self.masking.energy(self.scored(&scratch.bands[0]));
             for (sum, row) in sums.reference.iter_mut().zip(energy) {

@@ -22,7 +22,7 @@ pub fn write(settings: &Settings, area: usize, parts: &[Part; SCALES], raw: &mut
     let adm3 = if adm3 > settings.min_value { adm3 } else { settings.min_value };
     raw[..3].copy_from_slice(&[adm2, aim, adm3]);
     for (raw, part) in raw[3..].iter_mut().zip(parts) {
-        *raw = f64::from(part.kept) / f64::from(part.reference);
+        *raw = ratio(part.kept, part.reference);
     }
     if settings.debug {
         raw[7..10].copy_from_slice(&[adm2, kept, reference]);
@@ -30,4 +30,12 @@ pub fn write(settings: &Settings, area: usize, parts: &[Part; SCALES], raw: &mut
             raw.copy_from_slice(&[f64::from(part.kept), f64::from(part.reference)]);
         }
     }
+}
+
+/// Nothing out of nothing is not a number, with the minus sign that libvmaf's processor gives it in reports.
+fn ratio(kept: f32, reference: f32) -> f64 {
+    if kept == 0.0 && reference == 0.0 {
+        return f64::NAN.copysign(-1.0);
+    }
+    f64::from(kept) / f64::from(reference)
 }

@@ -179,7 +179,8 @@ fn down<T: Copy, U>(rows: [&[T]; 4], out: &mut [U], filter: impl Fn([T; 4]) -> U
 #[inline(always)]
 fn along<T: Copy, U>(row: &[T], out: &mut [U], filter: impl Fn([T; 4]) -> U) {
     let (pairs, _) = row[..2 * out.len() + 2].as_chunks::<2>();
-    for (out, pair) in out.iter_mut().zip(pairs.windows(2)) {
-        *out = filter([pair[0][0], pair[0][1], pair[1][0], pair[1][1]]);
+    let (first, second) = (&pairs[..out.len()], &pairs[1..out.len() + 1]);
+    for (j, out) in out.iter_mut().enumerate() {
+        *out = filter([first[j][0], first[j][1], second[j][0], second[j][1]]);
     }
 }
