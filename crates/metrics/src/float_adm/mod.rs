@@ -23,12 +23,9 @@ use visus_video::{Format, Frame};
 use crate::picture::FloatPlane;
 use crate::{Appears, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 
-use scale::{Scale, Strengths, Workspace};
+use scale::{Leftovers, Scale, Strengths, Workspace};
 use settings::{OPTIONS, SCALES, Settings};
 use wavelet::Axis;
-
-/// Below this a band of the last scale has a single row or column, which libvmaf reads beyond.
-const SMALLEST_SIDE: usize = 17;
 
 /// What is taken from samples, on the 8-bit scale.
 const MID_GREY: f32 = 128.0;
@@ -118,12 +115,11 @@ impl Metric for FloatAdm {
     }
 
     fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
-            return Err(MetricError::Format {
-                metric: self.info.name,
-                format: *format,
-                reason: format!("each side must be at least {SMALLEST_SIDE}"),
-            });
+        let (width, height) = (format.width(), format.height());
+        if Leftovers::needed(width, height)
+            && let Some(reason) = Leftovers::refusal(width, height, &self.settings)
+        {
+            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
         Ok(Box::new(FloatAdmExtractor::new(self.settings.clone(), format)))
     }
@@ -136,6 +132,8 @@ struct FloatAdmExtractor {
     reference: FloatPlane,
     distorted: FloatPlane,
     workspace: Workspace,
+    /// For pictures too small for the workspace alone.
+    leftovers: Option<Leftovers>,
     /// Totals below this count as zero.
     negligible: f64,
 }
@@ -149,6 +147,7 @@ impl FloatAdmExtractor {
             reference: FloatPlane::new(width, height),
             distorted: FloatPlane::new(width, height),
             workspace: Workspace::new(width),
+            leftovers: Leftovers::needed(width, height).then(|| Leftovers::new(width, height)),
             negligible: 1e-10 * (width * height) as f64 / (1920.0 * 1080.0),
         }
     }
@@ -162,8 +161,11 @@ impl FloatAdmExtractor {
                 // Something to divide by.
                 Strengths { original: 1e-10, ..Strengths::default() }
             } else {
-                let (reference, distorted) = (&mut self.reference, &mut self.distorted);
-                self.workspace.score(scale, &self.settings, reference, distorted)
+                let Self { settings, reference, distorted, workspace, .. } = self;
+                match &mut self.leftovers {
+                    None => workspace.score(scale, settings, reference, distorted),
+                    Some(leftovers) => leftovers.score(workspace, scale, settings, reference, distorted),
+                }
             };
         }
         all

@@ -4,6 +4,10 @@
 //! masking by neighbours, and the low frequencies replace the picture in place as the next scale's input. (Row `y`
 //! comes from rows `2y - 1` to `2y + 2` and is stored as row `y`, which no later row needs.)
 
+mod leftovers;
+
+pub use leftovers::Leftovers;
+
 use super::scalar;
 use super::settings::{Norm, Settings};
 use super::wavelet::{Axis, Bands, Lines, bands};
