@@ -29,7 +29,16 @@ impl<'a> Collector<'a> {
         let folds = plan.metrics.iter().map(|planned| planned.metric.fold(format)).collect();
         let columns = plan.column_names.iter().cloned().map(Column::new).collect();
         let scores = Scores { columns, aggregates: Vec::new() };
-        Self { plan, folds, scores, waiting: BTreeMap::new(), next_row: 0, next_frame: 0, step: step.max(1), identical: true }
+        Self {
+            plan,
+            folds,
+            scores,
+            waiting: BTreeMap::new(),
+            next_row: 0,
+            next_frame: 0,
+            step: step.max(1),
+            identical: true,
+        }
     }
 
     /// Takes a row, and with it every row that waited for it.

@@ -165,7 +165,8 @@ impl std::str::FromStr for PixFmt {
 
     fn from_str(text: &str) -> Result<Self, String> {
         use visus_video::Chroma;
-        let known = "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
+        let known =
+            "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
         let refuse = || format!("'{text}' is not a known format; {known}");
         let families = [
             ("yuv420p", Chroma::C420),

@@ -49,12 +49,17 @@ Next: visus score REFERENCE.y4m DISTORTED.y4m    your own clips
 fn keep(folder: &Path, reference: &Clip, distorted: &Flawed) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     write_clip(&folder.join("reference.y4m"), reference.format(), reference.frames())?;
-    write_clip(&folder.join("distorted.y4m"), reference.format(), (0..FRAMES).map(|index| distorted.frame(index)))
+    write_clip(
+        &folder.join("distorted.y4m"),
+        reference.format(),
+        (0..FRAMES).map(|index| distorted.frame(index)),
+    )
 }
 
 fn write_clip(path: &Path, format: &Format, frames: impl Iterator<Item = Frame>) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-    write_y4m(BufWriter::new(file), format, (25, 1), frames).with_context(|| format!("cannot write {}", path.display()))
+    write_y4m(BufWriter::new(file), format, (25, 1), frames)
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The reference, lightly damaged throughout and badly in a few frames.
@@ -67,7 +72,7 @@ struct Flawed {
 impl Flawed {
     fn new(reference: &Clip) -> Self {
         let light = reference.clone().distorted(Distortion::Blocking { step: 14 }).named("distorted.y4m");
-        let bad = light.clone().distorted(Distortion::Blur { radius: 2 });
+        let bad = light.clone().distorted(Distortion::Blur { radius: 1 });
         Self { light, bad, next: 0 }
     }
 

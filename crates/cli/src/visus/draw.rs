@@ -12,7 +12,8 @@ pub struct Bar(ProgressBar);
 
 impl Bar {
     pub fn new(quiet: bool) -> Self {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
         Self(ProgressBar::with_draw_target(None, target))
     }
 
@@ -151,5 +152,8 @@ pub fn shorter_warning(outcome: &Outcome, total: [Option<u64>; 2]) -> Option<Str
         Side::Distorted => ("distorted video", total[0]),
     };
     let longer = longer.map_or(String::new(), |total| format!(", the other one has {total}"));
-    Some(format!("the {name} ended after {} frames{longer}; only the common frames are scored", outcome.frames))
+    Some(format!(
+        "the {name} ended after {} frames{longer}; only the common frames are scored",
+        outcome.frames
+    ))
 }

@@ -59,7 +59,11 @@ fn automatic(format: &Format, frame_rate: Option<(u32, u32)>) -> (&'static str, 
         (true, false) => "vmaf_v1.0.16_1d5h_2160",
         (true, true) => "vmaf_v1.0.16_hfr_1d5h_2160",
     };
-    let screen = if large { "more than 1440 rows: a 4K TV at 1.5 screen heights" } else { "up to 1440 rows: a TV at 3 screen heights" };
+    let screen = if large {
+        "more than 1440 rows: a 4K TV at 1.5 screen heights"
+    } else {
+        "up to 1440 rows: a TV at 3 screen heights"
+    };
     let rate = match fps {
         None => "frame rate unknown, taken for standard".to_owned(),
         Some(fps) if fast => format!("{fps:.3} fps, above {HIGH_FRAME_RATE}: high frame rate"),
@@ -70,7 +74,10 @@ fn automatic(format: &Format, frame_rate: Option<(u32, u32)>) -> (&'static str, 
 
 /// A version, a file, or libvmaf's own grammar. Scores are called after the model unless `name=` says otherwise.
 fn named(word: &str) -> Result<ModelSpec> {
-    if word.contains('=') && !word.ends_with(".json") || word.starts_with("path=") || word.starts_with("version=") {
+    if word.contains('=') && !word.ends_with(".json")
+        || word.starts_with("path=")
+        || word.starts_with("version=")
+    {
         let spec: ModelSpec = word.parse().with_context(|| format!("model '{word}'"))?;
         let given = word.split(':').any(|part| part.starts_with("name="));
         let label = default_name(&spec);
@@ -85,7 +92,10 @@ fn named(word: &str) -> Result<ModelSpec> {
     let long = format!("vmaf_{word}");
     let Some(model) = builtin(word).or_else(|| builtin(&long)) else {
         let known: Vec<&str> = BUILTIN.iter().map(|model| model.version).collect();
-        bail!("there is no built-in model '{word}'; built in are {}; a file must end in .json", known.join(", "));
+        bail!(
+            "there is no built-in model '{word}'; built in are {}; a file must end in .json",
+            known.join(", ")
+        );
     };
     Ok(ModelSpec::version(model.version).named(model.version))
 }
@@ -93,7 +103,9 @@ fn named(word: &str) -> Result<ModelSpec> {
 fn default_name(spec: &ModelSpec) -> String {
     match &spec.source {
         ModelSource::Version(version) => version.clone(),
-        ModelSource::Path(path) => path.file_stem().map_or("vmaf".to_owned(), |stem| stem.to_string_lossy().into_owned()),
+        ModelSource::Path(path) => {
+            path.file_stem().map_or("vmaf".to_owned(), |stem| stem.to_string_lossy().into_owned())
+        }
     }
 }
 

@@ -11,8 +11,10 @@ use super::args::ModelsArgs;
 use super::score::print_all;
 
 pub fn run(args: &ModelsArgs) -> Result<()> {
-    let models: Result<Vec<_>, _> =
-        BUILTIN.iter().map(|model| NamedModel::load(&ModelSpec::version(model.version)).map(|loaded| (model, loaded))).collect();
+    let models: Result<Vec<_>, _> = BUILTIN
+        .iter()
+        .map(|model| NamedModel::load(&ModelSpec::version(model.version)).map(|loaded| (model, loaded)))
+        .collect();
     let models = models?;
     if args.json {
         let list: Vec<_> = models.iter().map(|(model, loaded)| as_json(model, loaded)).collect();
@@ -42,7 +44,8 @@ fn table(models: &[(&Builtin, NamedModel)]) -> String {
     let mut text = format!("{:width$}  scores  what it is for\n", "model");
     for (model, loaded) in models {
         let (low, high) = range(loaded);
-        let _ = writeln!(text, "{:width$}  {:6}  {}", model.version, format!("{low:.0}-{high:.0}"), model.about);
+        let _ =
+            writeln!(text, "{:width$}  {:6}  {}", model.version, format!("{low:.0}-{high:.0}"), model.about);
     }
     text
 }

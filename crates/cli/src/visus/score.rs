@@ -82,7 +82,11 @@ fn with_advice(error: EngineError) -> anyhow::Error {
         _ => 0,
     };
     let error = anyhow::Error::new(error);
-    if whole > 0 { error.context(format!("--frames {whole} would score just the whole frames")) } else { error }
+    if whole > 0 {
+        error.context(format!("--frames {whole} would score just the whole frames"))
+    } else {
+        error
+    }
 }
 
 impl OutputArgs {

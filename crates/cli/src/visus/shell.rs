@@ -16,8 +16,8 @@ pub fn man() -> Result<()> {
     let mut text = Vec::new();
     clap_mangen::Man::new(Args::command()).render(&mut text)?;
     for command in Args::command().get_subcommands() {
-        let name = format!("visus-{}", command.get_name());
-        clap_mangen::Man::new(command.clone().name(name)).render(&mut text)?;
+        let title = format!("visus-{}", command.get_name());
+        clap_mangen::Man::new(command.clone()).title(title).render(&mut text)?;
     }
     print_all(&String::from_utf8_lossy(&text))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use visus_engine::{FeatureSpec, ModelSpec};
 use visus_video::synthetic::{Clip, Distortion, Pattern};
-use visus_video::{Chroma, Format, Source, write_raw, write_y4m};
+use visus_video::{Chroma, ChromaRounding, Format, Source, write_raw, write_y4m};
 
 /// A pair and what is asked of it.
 #[derive(Clone, Copy, Debug)]
@@ -119,9 +119,11 @@ pub fn write_clips(folder: &Path) -> Result<()> {
         let (reference, distorted) = case.clips()?;
         for (clip, side) in [(reference, "ref"), (distorted, "dis")] {
             let path = folder.join(format!("{}_{side}.{extension}", case.name.replace([' ', ':'], "_")));
-            let out = BufWriter::new(File::create(&path).with_context(|| format!("cannot create {}", path.display()))?);
+            let out = BufWriter::new(
+                File::create(&path).with_context(|| format!("cannot create {}", path.display()))?,
+            );
             match extension {
-                "yuv" => write_raw(out, clip.format(), clip.frames())?,
+                "yuv" => write_raw(out, ChromaRounding::Down, clip.frames())?,
                 _ => write_y4m(out, clip.format(), (25, 1), clip.frames())?,
             }
         }

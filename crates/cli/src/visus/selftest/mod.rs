@@ -48,9 +48,11 @@ fn check(case: &Case, figures: &BTreeMap<String, Vec<f64>>, level: Level, verbos
     let mut count = 0;
     let mut listing = String::new();
     for (name, values) in figures {
-        let column = outcome.scores.column(name).with_context(|| format!("{}: {name} is missing", case.name))?;
+        let column =
+            outcome.scores.column(name).with_context(|| format!("{}: {name} is missing", case.name))?;
         for (index, want) in (0..).zip(values) {
-            let got = column.get(index).with_context(|| format!("{}: {name} lacks frame {index}", case.name))?;
+            let got =
+                column.get(index).with_context(|| format!("{}: {name} lacks frame {index}", case.name))?;
             if got.to_bits() != want.to_bits() {
                 bail!("{} at {level}: {name} of frame {index} is {got:?}, libvmaf says {want:?}", case.name);
             }
