@@ -88,7 +88,8 @@ impl FullReport<'_> {
         let listed = (0..self.outcome.frames).step_by(self.outcome.subsample as usize);
         let frame = |index: u64| {
             let score = |column: &Column| Some((column.name().to_owned(), json!(column.get(index)?)));
-            let metrics: Map<String, Value> = self.outcome.scores.columns().iter().filter_map(score).collect();
+            let metrics: Map<String, Value> =
+                self.outcome.scores.columns().iter().filter_map(score).collect();
             json!({ "frameNum": index, "metrics": metrics })
         };
         listed.map(frame).collect()
