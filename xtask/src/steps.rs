@@ -42,7 +42,9 @@ pub fn goldens() -> Result<()> {
 
 /// Formatting and lints are parts of the toolchain that may be absent; rustup brings them where it can.
 fn has_component(name: &str) -> bool {
-    let present = || Command::new("cargo").args([name, "--version"]).output().is_ok_and(|output| output.status.success());
+    let present = || {
+        Command::new("cargo").args([name, "--version"]).output().is_ok_and(|output| output.status.success())
+    };
     if present() {
         return true;
     }
@@ -74,7 +76,11 @@ fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
 
 fn cargo(args: &[&str]) -> Result<()> {
     step(&format!("cargo {}", args.join(" ")), || {
-        let status = Command::new(env!("CARGO")).args(args).current_dir(root()).status().context("cargo does not start")?;
+        let status = Command::new(env!("CARGO"))
+            .args(args)
+            .current_dir(root())
+            .status()
+            .context("cargo does not start")?;
         if !status.success() {
             bail!("it ended with {status}");
         }

@@ -1,3 +1,5 @@
+//! The functions against figures of the C code.
+
 use super::*;
 
 /// Bits of libvmaf's figures: Watson straight and diagonal, Barten with gain 1 and 1.7, native straight and diagonal.
