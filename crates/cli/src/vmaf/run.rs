@@ -38,7 +38,7 @@ fn prepare(settings: &Settings) -> Result<Prepared, Exit> {
     let distorted = open(&settings.distorted, Side::Distorted, settings)?;
     check_comparable(reference.format(), distorted.format())?;
     let plan = Plan::new(&settings.models, &settings.features, !settings.no_prediction)
-        .map_err(|error| say_plan_error(&error, settings))?;
+        .map_err(|error| say_plan_error(&error))?;
     Ok(Prepared { reference, distorted, plan })
 }
 
@@ -106,16 +106,14 @@ fn check_comparable(a: &Format, b: &Format) -> Result<(), Exit> {
     Err(Exit::Failure)
 }
 
-fn say_plan_error(error: &PlanError, settings: &Settings) -> Exit {
+fn say_plan_error(error: &PlanError) -> Exit {
     eprintln!("{error}");
     match error {
         PlanError::Load(load) => {
-            let label = settings.models.iter().map(visus_engine::ModelSpec::label);
-            let failed = label.filter(|label| load.to_string().contains(label.as_str())).next_back();
             if let visus_engine::model::LoadError::NoSuchVersion { version, .. } = load {
                 eprintln!("no such built-in model collection: \"{version}\"");
             }
-            eprintln!("problem loading model: {}", failed.unwrap_or_default());
+            eprintln!("problem loading model: {}", load.label());
         }
         PlanError::UnknownMetric { name, .. } | PlanError::Feature { name, .. } => {
             eprintln!("problem loading feature extractor: {name}");
@@ -148,10 +146,10 @@ fn execute(prepared: Prepared, settings: &Settings, talks: bool) -> Result<(Plan
 }
 
 fn say_engine_error(error: &EngineError) -> Exit {
-    if let EngineError::Read { source, .. } = error {
-        if let Some(words) = source.libvmaf_words() {
-            eprintln!("{words}");
-        }
+    if let EngineError::Read { source, .. } = error
+        && let Some(words) = source.libvmaf_words()
+    {
+        eprintln!("{words}");
     }
     if !matches!(error, EngineError::NoFrames) {
         eprintln!("{}\nproblem reading pictures", with_advice(error));

@@ -19,6 +19,17 @@ pub enum LoadError {
     Overload { label: String, metric: String },
 }
 
+impl LoadError {
+    /// The version or path of the model that could not be loaded.
+    pub fn label(&self) -> String {
+        match self {
+            Self::NoSuchVersion { version, .. } => version.clone(),
+            Self::Read { path, .. } => path.display().to_string(),
+            Self::Json { label, .. } | Self::Overload { label, .. } => label.clone(),
+        }
+    }
+}
+
 /// A model with the siblings of a bootstrap collection, if it is one.
 #[derive(Debug)]
 pub struct Loaded {
