@@ -20,6 +20,7 @@
 mod cancel;
 mod collect;
 mod event;
+pub mod fuzzing;
 pub mod model;
 mod pair;
 mod plan;
