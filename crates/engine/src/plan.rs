@@ -134,6 +134,11 @@ impl Plan {
         self.metrics.iter().map(|planned| planned.metric.needs().history).max().unwrap_or(0)
     }
 
+    /// How many of the columns are features; those of models follow.
+    pub(crate) fn feature_columns(&self) -> usize {
+        self.metrics.iter().map(|planned| planned.metric.keys().len()).sum()
+    }
+
     fn add_inputs(&mut self, model: &NamedModel) -> Result<Vec<usize>, PlanError> {
         let label = || model.label.clone();
         let mut inputs = Vec::new();
