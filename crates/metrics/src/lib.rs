@@ -9,7 +9,9 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod cambi;
 mod level;
+pub mod math;
 mod metric;
 mod options;
 pub mod printf;

@@ -1,9 +1,9 @@
 //! Every metric by name.
 
-use crate::{Info, Metric, MetricError, Options};
+use crate::{Info, Metric, MetricError, Options, cambi};
 
 /// All metrics, in the order in which features are looked up.
-pub static METRICS: &[&Info] = &[];
+pub static METRICS: &[&Info] = &[&cambi::INFO];
 
 /// The metric with this name.
 pub fn by_name(name: &str) -> Option<&'static Info> {
