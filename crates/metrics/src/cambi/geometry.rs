@@ -172,6 +172,6 @@ mod tests {
         );
         assert!(reason("src_width=500:src_height=260", 480, 270).contains("500x260"));
         assert!(reason("", 7680, 4320).contains("window_size"));
-        assert!(geometries("", 216, 1).is_ok() && geometries("window_size=33", 7680, 4320).is_ok());
+        assert!(geometries("", 216, 1).is_ok() && geometries("window_size=32", 7680, 4320).is_ok());
     }
 }

@@ -129,7 +129,7 @@ impl Loader {
     /// Samples of 8 and 16 bits fill their memory, so that none can be too large.
     fn check<T: Sample>(&self, row: &[T]) -> Result<(), AbovePeak> {
         let peak = (1 << self.depth) - 1;
-        if self.depth % 8 == 0 || bits_in_row(row) <= peak {
+        if self.depth.is_multiple_of(8) || bits_in_row(row) <= peak {
             return Ok(());
         }
         Err(AbovePeak { peak, depth: self.depth })
@@ -139,7 +139,7 @@ impl Loader {
         let (width, _) = self.geometry.first_scale();
         if !self.geometry.halved {
             image[y * width..][..width].copy_from_slice(&self.row);
-        } else if y % 2 == 0 {
+        } else if y.is_multiple_of(2) {
             decimate_row(&self.row, &mut image[y / 2 * width..][..width]);
         }
     }
@@ -161,7 +161,7 @@ impl Loader {
         let Some(y) = pushed.checked_sub(MASK_DELAY) else { return };
         if !self.geometry.halved {
             self.flat_sums.mask_row(self.mask_threshold, &mut mask[y * width..][..width]);
-        } else if y % 2 == 0 {
+        } else if y.is_multiple_of(2) {
             self.flat_sums.mask_row(self.mask_threshold, &mut self.mask_row);
             decimate_row(&self.mask_row, &mut mask[y / 2 * width..][..width]);
         }
@@ -178,7 +178,7 @@ impl Resampling {
 
 /// The positions are summed up in single precision, as libvmaf does. Where the error of that would lead outside, the
 /// last sample is taken.
-fn nearest(from: usize, to: usize) -> Vec<usize> {
+pub fn nearest(from: usize, to: usize) -> Vec<usize> {
     let ratio = from as f32 / to as f32;
     let mut position = ratio / 2.0 - 0.5;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! The mean of the strongest values of a picture.
+//! The sum of the strongest values of a picture.
 //!
 //! libvmaf moves the strongest values to the front with a quickselect and adds them up in the order in which that
 //! leaves them. As long as such a sum needs no rounding its order does not matter, and the values can be selected by
@@ -24,11 +24,12 @@ pub struct Pooling {
     fine: Vec<u32>,
 }
 
-/// A sum of values, and the smallest one in it that is not 0.
+/// A sum of positive values, the smallest one in it, and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sum {
     total: f64,
     smallest: f32,
+    count: usize,
 }
 
 impl Pooling {
@@ -36,14 +37,16 @@ impl Pooling {
         Self { coarse: vec![0; BINS], fine: vec![0; 1 << FINE_BITS] }
     }
 
-    /// The mean of that share of the values that is largest, at least of one. The values may be reordered.
-    pub fn mean_of_strongest(&mut self, values: &mut [f32], share: f64) -> f64 {
-        let count = ((share * values.len() as f64) as usize).clamp(1, values.len());
-        let positive = values.iter().map(|value| usize::from(*value > 0.0)).sum::<usize>();
-        let floor = if positive > count { self.nth_largest(values, count) } else { 0.0 };
-        let sum = sum_of_largest(values, count, floor);
-        let total = if sum.is_exact() { sum.total } else { ordered_sum(values, count) };
-        total / count as f64
+    /// The sum of the `count` largest values, or of all positive ones if they are fewer. `None` if it may need
+    /// rounding: then it depends on the order.
+    pub fn sum_of_largest(&mut self, values: &[f32], count: usize) -> Option<f64> {
+        let mut sum = Sum::of_values_above(values, 0.0);
+        if sum.count > count {
+            let floor = self.nth_largest(values, count);
+            sum = Sum::of_values_above(values, floor);
+            sum.repeat(floor, count - sum.count);
+        }
+        sum.is_exact().then_some(sum.total)
     }
 
     /// The value that `count - 1` values stand before. It must be positive.
@@ -60,12 +63,40 @@ impl Pooling {
 }
 
 impl Sum {
+    fn of_values_above(values: &[f32], floor: f32) -> Self {
+        let (mut totals, mut smallest, mut counts) = ([0.0; LANES], [f32::INFINITY; LANES], [0; LANES]);
+        let mut add = |lane: usize, value: f32| {
+            let above = value > floor;
+            totals[lane] += f64::from(if above { value } else { 0.0 });
+            counts[lane] += u32::from(above);
+            let candidate = if above { value } else { f32::INFINITY };
+            smallest[lane] = if candidate < smallest[lane] { candidate } else { smallest[lane] };
+        };
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| add(lane, chunk[lane])));
+        rest.iter().for_each(|value| add(0, *value));
+        Self {
+            total: totals.iter().sum(),
+            smallest: smallest.into_iter().fold(f32::INFINITY, f32::min),
+            count: counts.iter().map(|count| *count as usize).sum(),
+        }
+    }
+
+    /// Adds a value several times.
+    fn repeat(&mut self, value: f32, times: usize) {
+        self.total += f64::from(value) * times as f64;
+        self.smallest = self.smallest.min(value);
+        self.count += times;
+    }
+
     /// Whether the sum is exact in any order: all values are multiples of the smallest one's unit, so partial sums
-    /// are exact while they stay below 2^53 of these. Half of that leaves room for an error in `total` itself.
+    /// are exact while they stay below 2^53 of these. If they do not, `total` is rounded, but never by as much as the
+    /// margin.
     fn is_exact(&self) -> bool {
+        const MARGIN: f64 = 1.0 - 1.0 / (1 << 20) as f64;
         let exponent = f32::from_bits(self.smallest.to_bits() & 0x7f80_0000);
         let unit = f64::from(exponent) / f64::from(1 << 23);
-        self.total <= unit * (1u64 << 52) as f64
+        self.total <= unit * (1u64 << 53) as f64 * MARGIN
     }
 }
 
@@ -90,34 +121,8 @@ fn bin_of_nth(bins: &[u32], n: usize) -> (usize, usize) {
     (0, left)
 }
 
-/// The sum of the `count` largest values, of which `floor` is the smallest; 0 if there are not that many above 0.
-fn sum_of_largest(values: &[f32], count: usize, floor: f32) -> Sum {
-    let mut lanes = [(0.0f64, f32::INFINITY, 0u32); LANES];
-    let mut chunks = values.chunks_exact(LANES);
-    for chunk in &mut chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            add_above(lane, *value, floor);
-        }
-    }
-    chunks.remainder().iter().for_each(|value| add_above(&mut lanes[0], *value, floor));
-    let above: usize = lanes.iter().map(|lane| lane.2 as usize).sum();
-    let repeats = if floor > 0.0 { (count - above) as f64 * f64::from(floor) } else { 0.0 };
-    let total = lanes.iter().map(|lane| lane.0).sum::<f64>() + repeats;
-    let smallest = lanes.iter().map(|lane| lane.1).fold(f32::INFINITY, f32::min);
-    Sum { total, smallest: if floor > 0.0 { floor } else { smallest } }
-}
-
-#[inline]
-fn add_above((total, smallest, count): &mut (f64, f32, u32), value: f32, floor: f32) {
-    let above = value > floor;
-    *total += f64::from(if above { value } else { 0.0 });
-    *count += u32::from(above);
-    let candidate = if above { value } else { f32::INFINITY };
-    *smallest = if candidate < *smallest { candidate } else { *smallest };
-}
-
-/// The sum of the `count` largest values in the order in which libvmaf adds them.
-fn ordered_sum(values: &mut [f32], count: usize) -> f64 {
+/// The sum of the `count` largest values in the order in which libvmaf adds them. `values` are those of all pixels.
+pub fn ordered_sum(values: &mut [f32], count: usize) -> f64 {
     move_largest_to_front(values, count);
     values[..count].iter().map(|value| f64::from(*value)).sum()
 }

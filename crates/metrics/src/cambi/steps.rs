@@ -10,7 +10,7 @@ use super::luminance::Eotf;
 pub const MAX_STEPS: usize = 32;
 
 /// How strongly a step of one more than the index is felt (suprathreshold contrast response).
-const WEIGHTS: [u32; MAX_STEPS] =
+const WEIGHTS: [u16; MAX_STEPS] =
     [1, 2, 3, 4, 4, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9];
 
 /// Marks a pixel that has no level: masked out, or of a luma value that no step looks at.
@@ -54,7 +54,7 @@ impl Steps {
 
     /// Steps that count from this level: pairs of size and weight.
     #[inline]
-    pub fn at(&self, level: u16) -> impl Iterator<Item = (usize, u32)> {
+    pub fn at(&self, level: u16) -> impl Iterator<Item = (usize, u16)> {
         let mut left = self.active[usize::from(level)];
         std::iter::from_fn(move || {
             let index = (left != 0).then_some(left.trailing_zeros() as usize)?;

@@ -1,12 +1,13 @@
-//! How strong the banding is at every pixel of a row.
+//! How strong the banding is at every pixel of a run.
 //!
 //! A pixel sees a band edge if its window holds many pixels of its own level and many of a level one step away. For
 //! counts `p` and `q` of these the strength is `weight * p * q / (p + q)`, and the strongest step counts.
 
 use std::sync::LazyLock;
 
-use super::super::steps::{NO_LEVEL, Steps};
-use super::histogram::Histogram;
+use super::super::steps::Steps;
+use super::histogram::{Histogram, READ};
+use super::runs::Run;
 
 /// Sums of two counts in one window stay below 4226; a power of two lets the index be masked instead of checked.
 const TABLE: usize = 8192;
@@ -23,45 +24,39 @@ static RECIPROCALS: LazyLock<Box<[f32; TABLE]>> = LazyLock::new(|| {
     table
 });
 
-/// Writes the strength at every pixel of the row with these levels, around which the histogram's windows lie.
-pub fn contrast_row(levels: &[u16], histogram: &Histogram, steps: &Steps, out: &mut [f32]) {
+/// Writes the strength at the pixels of the run, around whose row the histogram's windows lie. `out` must go on for
+/// another [`READ`] values, which may be overwritten.
+pub fn contrast_run(run: &Run, histogram: &Histogram, steps: &Steps, out: &mut [f32]) {
     let reciprocals = &**RECIPROCALS;
-    let mut x = 0;
-    while x < levels.len() {
-        let (start, level) = (x, levels[x]);
-        while x < levels.len() && levels[x] == level {
-            x += 1;
-        }
-        let out = &mut out[start..x];
-        out.fill(0.0);
-        if level != NO_LEVEL {
-            contrast_run(level, start, histogram, steps, reciprocals, out);
-        }
+    for x in run.columns().step_by(READ) {
+        let strengths = contrast(run.level, x, histogram, steps, reciprocals);
+        out[x - usize::from(run.start)..][..READ].copy_from_slice(&strengths);
     }
 }
 
-/// The same for a run of pixels of one level.
+/// The strength at the columns from `x` on, as if they were all of this level.
 #[inline]
-fn contrast_run(
+fn contrast(
     level: u16,
-    start: usize,
+    x: usize,
     histogram: &Histogram,
     steps: &Steps,
     reciprocals: &[f32; TABLE],
-    out: &mut [f32],
-) {
-    let len = out.len();
-    let own = &histogram.row(level, 0)[start..][..len];
+) -> [f32; READ] {
+    let mut strongest = [0.0f32; READ];
+    let own = histogram.counts(level, 0, x);
     for (size, weight) in steps.at(level) {
-        let above = &histogram.row(level, size as isize)[start..][..len];
-        let below = &histogram.row(level, -(size as isize))[start..][..len];
-        for (((out, own), above), below) in out.iter_mut().zip(own).zip(above).zip(below) {
-            let (own, other) = (u32::from(*own), u32::from((*above).max(*below)));
-            let product = (weight * own * other) as i32 as f32;
-            let strength = product * reciprocals[(own + other) as usize % TABLE];
-            *out = if strength > *out { strength } else { *out };
+        let above = histogram.counts(level, size as isize, x);
+        let below = histogram.counts(level, -(size as isize), x);
+        for i in 0..READ {
+            // Counts fit 15 bits, of which there is a signed maximum everywhere.
+            let other = (above[i] as i16).max(below[i] as i16) as u16;
+            let product = (u32::from(own[i] * weight) * u32::from(other)) as i32 as f32;
+            let strength = product * reciprocals[usize::from(own[i] + other) % TABLE];
+            strongest[i] = if strength > strongest[i] { strength } else { strongest[i] };
         }
     }
+    strongest
 }
 
 #[cfg(test)]

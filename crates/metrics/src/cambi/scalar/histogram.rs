@@ -1,11 +1,14 @@
 //! How often each level occurs in the window around every pixel of a row, kept while the window slides down.
 //!
-//! A pixel that enters or leaves counts for all windows that it lies in: as many as the window is wide. Pixels of one
-//! level mostly stand in runs, and a whole run can be counted at once: the number of its pixels that a window holds
-//! grows by one per column until the run or the window is full, stays, and falls again. So a run costs its length plus
-//! the window's, where pixel by pixel it would cost their product.
+//! A pixel that enters or leaves counts for all windows that it lies in: as many as the window is wide. A whole run of
+//! pixels can be counted at once: the number of its pixels that a window holds grows by one per column until the run is
+//! used up or the window is full, stays, and falls again. So a run costs its length plus the window's, where pixel by
+//! pixel it would cost their product.
 
-use super::super::steps::NO_LEVEL;
+use super::runs::Run;
+
+/// How many columns may be read from any column of the picture on.
+pub const READ: usize = 16;
 
 /// Rows lie an odd number of cache lines apart, so that neighbouring levels do not compete for the same lines.
 const LINE: usize = 32;
@@ -35,25 +38,29 @@ impl Histogram {
         self.counts[..(self.levels + 2 * self.margin) * self.stride].fill(0);
     }
 
-    /// Counts per column of the level `up` above `level` (below, if negative).
+    /// Counts from column `x` on of the level `up` above `level` (below, if negative).
     #[inline]
-    pub fn row(&self, level: u16, up: isize) -> &[u16] {
+    pub fn counts(&self, level: u16, up: isize, x: usize) -> &[u16; READ] {
         let row = (usize::from(level) + self.margin).wrapping_add_signed(up);
-        &self.counts[row * self.stride + self.window / 2..(row + 1) * self.stride]
+        let counts = &self.counts[row * self.stride + self.window / 2 + x..];
+        counts.first_chunk().expect("rows are longer than the picture is wide")
     }
 
-    /// Moves the windows down: the pixels of `entering` come in, those of `leaving` go out. Where both have the same
-    /// level nothing changes.
-    pub fn slide(&mut self, leaving: &[u16], entering: &[u16]) {
-        each_run(leaving, entering, |level, start, len| self.count_run::<false>(level, start, len));
-        each_run(entering, leaving, |level, start, len| self.count_run::<true>(level, start, len));
+    /// Counts a row that comes into the windows.
+    pub fn add(&mut self, runs: &[Run]) {
+        runs.iter().for_each(|run| self.count::<true>(run));
+    }
+
+    /// Counts a row that leaves the windows.
+    pub fn remove(&mut self, runs: &[Run]) {
+        runs.iter().for_each(|run| self.count::<false>(run));
     }
 
     #[inline]
-    fn count_run<const ADD: bool>(&mut self, level: u16, start: usize, len: usize) {
-        let row = (usize::from(level) + self.margin) * self.stride;
-        let touched = len + self.window - 1;
-        let counts = &mut self.counts[row + start..][..touched];
+    fn count<const ADD: bool>(&mut self, run: &Run) {
+        let (start, len) = (usize::from(run.start), usize::from(run.len));
+        let row = (usize::from(run.level) + self.margin) * self.stride;
+        let counts = &mut self.counts[row + start..][..len + self.window - 1];
         if len == 1 {
             count_pixel::<ADD>(counts);
         } else {
@@ -63,25 +70,7 @@ impl Histogram {
 }
 
 fn stride(width: usize, window: usize) -> usize {
-    ((width + window - 1).div_ceil(LINE) | 1) * LINE
-}
-
-/// Calls `found` with level, start and length of the runs in which `row` has one level and `other` a different one.
-#[inline]
-fn each_run(row: &[u16], other: &[u16], mut found: impl FnMut(u16, usize, usize)) {
-    let other = &other[..row.len()];
-    let mut x = 0;
-    while x < row.len() {
-        let (start, level) = (x, row[x]);
-        x += 1;
-        if level == NO_LEVEL || level == other[start] {
-            continue;
-        }
-        while x < row.len() && row[x] == level && other[x] != level {
-            x += 1;
-        }
-        found(level, start, x - start);
-    }
+    ((width + window - 1 + READ).div_ceil(LINE) | 1) * LINE
 }
 
 #[inline]

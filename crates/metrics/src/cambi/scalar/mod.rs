@@ -4,4 +4,5 @@ pub mod contrast;
 pub mod histogram;
 pub mod mask;
 pub mod mode;
+pub mod runs;
 pub mod samples;

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn depths_become_ten_bits() {
         for (depth, sample, ten) in [
-            (8, 255, 1020),
+            (8, 255u16, 1020),
             (9, 511, 1022),
             (10, 1023, 1023),
             (11, 2047, 1024),
