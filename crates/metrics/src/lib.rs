@@ -16,6 +16,7 @@ mod metric;
 mod options;
 pub mod printf;
 pub mod registry;
+pub mod xpsnr;
 
 pub use level::Level;
 pub use metric::{

@@ -1,9 +1,9 @@
 //! Every metric by name.
 
-use crate::{Info, Metric, MetricError, Options, cambi};
+use crate::{Info, Metric, MetricError, Options, cambi, xpsnr};
 
 /// All metrics, in the order in which features are looked up.
-pub static METRICS: &[&Info] = &[&cambi::INFO];
+pub static METRICS: &[&Info] = &[&cambi::INFO, &xpsnr::INFO];
 
 /// The metric with this name.
 pub fn by_name(name: &str) -> Option<&'static Info> {
