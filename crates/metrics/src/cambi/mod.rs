@@ -10,9 +10,10 @@
 //! in [`scalar`], [`pooling`] makes one number of each scale. [`luminance`] and [`steps`] say what can be seen,
 //! [`geometry`] what the options and the picture's size ask for.
 //!
-//! Where libvmaf reads or writes outside its memory, the result here is the one that its definition gives: windows
-//! larger than the picture (sides in a ratio of more than 10 to 1), a luminance threshold above every visible step
-//! (score 0), and 10-bit pictures with a source size larger than the picture.
+//! Where libvmaf leaves the picture, the result here is the one that its definition gives. Windows more than twice as
+//! high or wide as a scale (sides in a ratio of more than 10 to 1): libvmaf crashes or counts columns that an earlier
+//! scale left behind. A luminance threshold above every visible step: it crashes; the score is 0. 10-bit pictures with a
+//! source size larger than the picture: its rows are shifted.
 
 mod geometry;
 mod loader;
@@ -103,7 +104,7 @@ static OPTIONS: &[OptionSpec] = &[
         0,
         0,
         2160,
-        "halve pictures of at least this height: 1080, 1440, 2160",
+        "halve pictures of at least this size first: 1080, 1440 or 2160; 0 for never",
     )
     .named("hrs"),
 ];
