@@ -42,6 +42,7 @@ impl<'a> Collector<'a> {
             next_frame: 0,
             step: step.max(1),
             identical: true,
+            ended: false,
         }
     }
 

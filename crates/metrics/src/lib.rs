@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 pub mod adm;
+pub mod cambi;
 pub mod csf;
 pub mod float_adm;
 pub mod float_motion;
@@ -28,6 +29,7 @@ pub mod separable;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;
+pub mod xpsnr;
 
 pub use level::Level;
 pub use metric::{

@@ -10,6 +10,8 @@ pub static METRICS: &[&Info] = &[
     &crate::adm::INFO,
     &crate::motion::INFO,
     &crate::vif::INFO,
+    &crate::cambi::INFO,
+    &crate::xpsnr::INFO,
 ];
 
 /// The metric with this name.
