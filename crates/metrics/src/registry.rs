@@ -3,8 +3,14 @@
 use crate::{Info, Metric, MetricError, Options};
 
 /// All metrics, in the order in which features are looked up.
-pub static METRICS: &[&Info] =
-    &[&crate::float_vif::INFO, &crate::float_motion::INFO, &crate::motion::INFO, &crate::vif::INFO];
+pub static METRICS: &[&Info] = &[
+    &crate::float_vif::INFO,
+    &crate::float_motion::INFO,
+    &crate::speed::CHROMA,
+    &crate::speed::TEMPORAL,
+    &crate::motion::INFO,
+    &crate::vif::INFO,
+];
 
 /// The metric with this name.
 pub fn by_name(name: &str) -> Option<&'static Info> {
