@@ -3,6 +3,8 @@
 //! Only what decimation leaves is computed: the low pass runs over one row in 16, and along that row at one column in
 //! 16. Each value is the sum that a filter over the whole plane would give, formed in the same order.
 
+use std::collections::BTreeSet;
+
 use visus_video::PlaneView;
 
 use super::geometry::{DECIMATION, Geometry, Size};
@@ -27,7 +29,9 @@ struct Prescale {
     resizer: Resizer,
     loaded: FloatPlane,
     subtrahend: FloatPlane,
+    /// Only `rows` of it are filled.
     scaled: FloatPlane,
+    rows: Vec<usize>,
 }
 
 /// Makes fields out of planes of one size and depth.
@@ -45,12 +49,13 @@ pub struct Front {
 
 impl Front {
     pub fn new(geometry: Geometry, depth: u8, kernel_scale: f32, prescale: Option<Method>) -> Self {
+        let antialias = taps::antialias(kernel_scale);
         Self {
             geometry,
             depth,
-            antialias: taps::antialias(kernel_scale),
             local_mean: taps::local_mean(kernel_scale),
-            prescale: prescale.map(|method| Prescale::new(method, &geometry)),
+            prescale: prescale.map(|method| Prescale::new(method, &geometry, antialias.len())),
+            antialias,
             row: vec![0.0; geometry.scaled.0],
             decimated: FloatPlane::new(geometry.operating.0, geometry.operating.1),
         }
@@ -68,18 +73,17 @@ impl Front {
             prescale.run(source, self.depth);
         }
         for y in 0..self.decimated.height() {
-            self.low_pass_row(source, y * DECIMATION);
+            self.low_pass_row(source, y);
             scalar::filter_decimated(&self.antialias, &self.row, self.decimated.row_mut(y));
         }
         scalar::subtract_local_mean(&self.local_mean, &self.decimated, &mut self.row, field);
     }
 
-    /// The vertical half of the low pass, at row `y` of the scaled plane.
+    /// The vertical half of the low pass, for row `y` of the decimated plane.
     fn low_pass_row(&mut self, source: Source<'_>, y: usize) {
-        let first = y as isize - self.antialias.len() as isize / 2;
         self.row.fill(0.0);
-        for (y, tap) in (first..).zip(&self.antialias) {
-            let y = mirror(y, self.geometry.scaled.1);
+        let rows = rows_around(y, self.antialias.len(), self.geometry.scaled.1);
+        for (y, tap) in rows.zip(&self.antialias) {
             match &self.prescale {
                 Some(prescale) => scalar::add_row(prescale.scaled.row(y), *tap, &mut self.row),
                 None => source.add_row(y, self.depth, *tap, &mut self.row),
@@ -98,14 +102,27 @@ fn repeat_last(row: &mut [f32], present: usize) {
     row[present..].fill(last);
 }
 
+/// The rows of the scaled plane that a filter of this length reads for row `y` of the decimated one.
+fn rows_around(y: usize, taps: usize, height: usize) -> impl Iterator<Item = usize> {
+    let first = (y * DECIMATION) as isize - taps as isize / 2;
+    (first..first + taps as isize).map(move |y| mirror(y, height))
+}
+
+/// All rows of the scaled plane that are ever read.
+fn rows_read(geometry: &Geometry, taps: usize) -> Vec<usize> {
+    let around = |y| rows_around(y, taps, geometry.scaled.1);
+    (0..geometry.operating.1).flat_map(around).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 impl Prescale {
-    fn new(method: Method, geometry: &Geometry) -> Self {
+    fn new(method: Method, geometry: &Geometry, taps: usize) -> Self {
         let plane = |size: Size| FloatPlane::new(size.0, size.1);
         Self {
             resizer: Resizer::new(method, geometry.source, geometry.scaled),
             loaded: plane(geometry.source),
             subtrahend: plane(geometry.source),
             scaled: plane(geometry.scaled),
+            rows: rows_read(geometry, taps),
         }
     }
 
@@ -120,7 +137,9 @@ impl Prescale {
                 }
             }
         }
-        self.resizer.resize(&self.loaded, &mut self.scaled);
+        for y in &self.rows {
+            self.resizer.resize_row(&self.loaded, *y, &mut self.scaled);
+        }
     }
 }
 
