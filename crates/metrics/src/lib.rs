@@ -26,6 +26,7 @@ pub mod printf;
 pub mod registry;
 pub mod resize;
 pub mod separable;
+pub mod speed;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;

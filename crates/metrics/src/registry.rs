@@ -7,6 +7,8 @@ pub static METRICS: &[&Info] = &[
     &crate::float_adm::INFO,
     &crate::float_vif::INFO,
     &crate::float_motion::INFO,
+    &crate::speed::CHROMA,
+    &crate::speed::TEMPORAL,
     &crate::adm::INFO,
     &crate::motion::INFO,
     &crate::vif::INFO,

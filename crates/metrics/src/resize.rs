@@ -195,19 +195,27 @@ impl Resizer {
     /// # Panics
     /// If the planes have other sizes than the resizer was made for.
     pub fn resize(&mut self, source: &FloatPlane, out: &mut FloatPlane) {
+        for y in 0..self.to.1 {
+            self.resize_row(source, y, out);
+        }
+    }
+
+    /// Makes row `y` of the output alone, for callers that do not need all of them.
+    ///
+    /// # Panics
+    /// If the planes have other sizes than the resizer was made for.
+    pub fn resize_row(&mut self, source: &FloatPlane, y: usize, out: &mut FloatPlane) {
         assert_eq!((source.width(), source.height()), self.from, "source size");
         assert_eq!((out.width(), out.height()), self.to, "output size");
-        for y in 0..self.to.1 {
-            if self.from == self.to {
-                out.row_mut(y).copy_from_slice(source.row(y));
-                continue;
-            }
-            match self.method {
-                Method::Nearest => self.nearest_row(source, y, out.row_mut(y)),
-                Method::Bilinear => self.bilinear_row(source, y, out.row_mut(y)),
-                Method::Bicubic => self.bicubic_row(source, y, out.row_mut(y)),
-                Method::Lanczos4 => self.lanczos4_row(source, y, out.row_mut(y)),
-            }
+        let out = out.row_mut(y);
+        if self.from == self.to {
+            return out.copy_from_slice(source.row(y));
+        }
+        match self.method {
+            Method::Nearest => self.nearest_row(source, y, out),
+            Method::Bilinear => self.bilinear_row(source, y, out),
+            Method::Bicubic => self.bicubic_row(source, y, out),
+            Method::Lanczos4 => self.lanczos4_row(source, y, out),
         }
     }
 
