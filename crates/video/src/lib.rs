@@ -7,6 +7,8 @@
 
 mod format;
 mod frame;
+mod pool;
 
 pub use format::{Chroma, Format, FormatError};
 pub use frame::{Frame, Plane, PlaneMut, PlaneView, Sample};
+pub use pool::{Pool, PooledFrame};
