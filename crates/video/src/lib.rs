@@ -5,7 +5,22 @@
 //! frames live in is bounded by a pool.
 //!
 //! A [`Source`] gives frames one after another: [`open`] reads Y4M and raw planar video from files, pipes and standard
-//! input.
+//! input, and a [`synthetic::Clip`] makes its own.
+//!
+//! ```
+//! use visus_video::{Chroma, Format, Pool, Source, synthetic::Clip};
+//!
+//! let format = Format::new(64, 36, Chroma::C420, 8)?;
+//! let mut source = Clip::scene(format, 3, 1);
+//! let pool = Pool::new(format, 2);
+//! while let Some(mut frame) = pool.take() {
+//!     if !source.read(&mut frame)? {
+//!         break;
+//!     }
+//! }
+//! assert_eq!((source.frames_read(), pool.allocated()), (3, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod error;
@@ -18,6 +33,8 @@ mod libvmaf_words;
 mod pool;
 mod reader;
 mod source;
+pub mod synthetic;
+mod writer;
 mod y4m;
 
 pub use error::{HeaderFault, ReadError};
@@ -29,3 +46,4 @@ pub use reader::Reader;
 pub use source::{
     Source, open, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable, y4m_stream,
 };
+pub use writer::{Y4mWriter, write_raw, write_y4m};
