@@ -26,6 +26,8 @@
 mod error;
 mod format;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod info;
 mod input;
 mod layout;
