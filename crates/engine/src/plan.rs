@@ -37,11 +37,11 @@ pub enum PlanError {
     BadOption { feature: String, option: String },
     #[error("there is no metric '{name}'; known metrics: {known}")]
     UnknownMetric { name: String, known: String },
-    #[error("feature {name}: {source}")]
+    #[error("feature {name}")]
     Feature { name: String, source: MetricError },
     #[error("model {label} asks for the feature '{feature}', which no metric provides")]
     UnknownFeature { label: String, feature: String },
-    #[error("model {label}: {source}")]
+    #[error("model {label}")]
     ModelFeature { label: String, source: MetricError },
     #[error("two models are called '{0}': give them different names with name=…")]
     SameName(String),

@@ -81,7 +81,7 @@ impl Outcome {
 pub enum EngineError {
     #[error("the inputs cannot be compared: {reference} against {distorted}")]
     Incompatible { reference: Format, distorted: Format },
-    #[error("reading the {side} video failed: {source}")]
+    #[error("reading the {side} video failed")]
     Read { side: Side, source: ReadError },
     #[error(transparent)]
     Metric(#[from] MetricError),

@@ -314,7 +314,8 @@ fn a_truncated_input_is_an_error_that_says_where() {
     let result = run(&plan(), Box::new(reference(5)), broken(), &settings(2), &Cancel::new(), &mut Silent);
     let error = result.unwrap_err();
     assert!(matches!(error, EngineError::Read { side: Side::Distorted, .. }), "{error}");
-    assert!(error.to_string().contains("after 2 whole frames"), "{error}");
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("after 2 whole frames"), "{cause}");
     let only_whole = Settings { frames: Some(2), ..settings(2) };
     run(&plan(), Box::new(reference(5)), broken(), &only_whole, &Cancel::new(), &mut Silent).unwrap();
 }

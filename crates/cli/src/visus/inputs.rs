@@ -19,8 +19,9 @@ pub fn open(args: &ScoreArgs) -> Result<Inputs> {
         bail!("only one of the two videos can come from standard input");
     }
     let raw = raw_format(args.size, args.pix_fmt)?;
-    let reference = open_one(&args.reference, raw).context("the reference")?;
-    let distorted = open_one(&args.distorted, raw).context("the distorted video")?;
+    let (reference, distorted) = crate::open_both(&args.reference, &args.distorted, raw);
+    let reference = with_warnings(reference).context("the reference")?;
+    let distorted = with_warnings(distorted).context("the distorted video")?;
     check_comparable(reference.format(), distorted.format())?;
     Ok(Inputs { reference, distorted })
 }
@@ -30,10 +31,10 @@ fn raw_format(size: Option<Size>, pix_fmt: Option<PixFmt>) -> Result<Option<Form
     Ok(Some(Format::new(size.width, size.height, pix_fmt.chroma, pix_fmt.depth)?))
 }
 
-fn open_one(path: &Path, raw: Option<Format>) -> Result<Box<dyn Source>> {
-    let source = visus_video::open(path, raw)?;
+fn with_warnings(opened: crate::Opened) -> Result<Box<dyn Source>> {
+    let source = opened?;
     for warning in &source.info().warnings {
-        eprintln!("visus: warning: {}: {warning}", path.display());
+        eprintln!("visus: warning: {}: {warning}", source.name());
     }
     Ok(source)
 }

@@ -11,7 +11,7 @@ use super::{Clip, Linear, Model, ModelFeature, Svm, Transform, spec::ModelFlags,
 pub enum LoadError {
     #[error("no such built-in model: \"{version}\" (built in: {known})")]
     NoSuchVersion { version: String, known: String },
-    #[error("could not read model from path: \"{}\": {source}", path.display())]
+    #[error("could not read model from path: \"{}\"", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("model {label} is not usable: {reason}")]
     Json { label: String, reason: String },
