@@ -10,10 +10,15 @@
 #![deny(unsafe_code)]
 
 mod level;
+pub mod math;
 mod metric;
 mod options;
+pub mod picture;
 pub mod printf;
+pub mod psnr;
 pub mod registry;
+#[cfg(test)]
+mod synthetic;
 
 pub use level::Level;
 pub use metric::{
