@@ -18,6 +18,7 @@ mod options;
 pub mod picture;
 pub mod printf;
 pub mod psnr;
+pub mod psnr_hvs;
 pub mod registry;
 #[cfg(test)]
 mod synthetic;
