@@ -9,6 +9,7 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod ciede;
 pub mod float_ms_ssim;
 pub mod float_ssim;
 mod level;

@@ -3,8 +3,13 @@
 use crate::{Info, Metric, MetricError, Options};
 
 /// All metrics, in the order in which features are looked up.
-pub static METRICS: &[&Info] =
-    &[&crate::float_ms_ssim::INFO, &crate::float_ssim::INFO, &crate::psnr::INFO, &crate::psnr_hvs::INFO];
+pub static METRICS: &[&Info] = &[
+    &crate::float_ms_ssim::INFO,
+    &crate::float_ssim::INFO,
+    &crate::ciede::INFO,
+    &crate::psnr::INFO,
+    &crate::psnr_hvs::INFO,
+];
 
 /// The metric with this name.
 pub fn by_name(name: &str) -> Option<&'static Info> {
