@@ -10,7 +10,9 @@
 #![deny(unsafe_code)]
 
 pub mod ciede;
+pub mod float_moment;
 pub mod float_ms_ssim;
+pub mod float_psnr;
 pub mod float_ssim;
 mod level;
 pub mod math;
@@ -21,6 +23,7 @@ pub mod printf;
 pub mod psnr;
 pub mod psnr_hvs;
 pub mod registry;
+mod squares;
 #[cfg(test)]
 mod synthetic;
 
