@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 pub mod ciede;
+pub mod float_ansnr;
 pub mod float_moment;
 pub mod float_ms_ssim;
 pub mod float_psnr;

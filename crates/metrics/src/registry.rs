@@ -5,6 +5,7 @@ use crate::{Info, Metric, MetricError, Options};
 /// All metrics, in the order in which features are looked up.
 pub static METRICS: &[&Info] = &[
     &crate::float_psnr::INFO,
+    &crate::float_ansnr::INFO,
     &crate::float_moment::INFO,
     &crate::float_ms_ssim::INFO,
     &crate::float_ssim::INFO,
