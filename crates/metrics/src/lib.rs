@@ -18,6 +18,7 @@ pub mod float_ssim;
 mod level;
 pub mod math;
 mod metric;
+pub mod null;
 mod options;
 pub mod picture;
 pub mod printf;

@@ -12,6 +12,7 @@ pub static METRICS: &[&Info] = &[
     &crate::ciede::INFO,
     &crate::psnr::INFO,
     &crate::psnr_hvs::INFO,
+    &crate::null::INFO,
 ];
 
 /// The metric with this name.
