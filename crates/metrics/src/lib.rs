@@ -11,22 +11,34 @@
 
 pub mod adm;
 pub mod cambi;
+pub mod ciede;
 pub mod csf;
 pub mod float_adm;
+pub mod float_ansnr;
+pub mod float_moment;
 pub mod float_motion;
+pub mod float_ms_ssim;
+pub mod float_psnr;
+pub mod float_ssim;
 pub mod float_vif;
 pub mod gaussian;
 mod level;
+#[cfg(test)]
+mod made;
 pub mod math;
 mod metric;
 pub mod motion;
+pub mod null;
 mod options;
 pub mod picture;
 pub mod printf;
+pub mod psnr;
+pub mod psnr_hvs;
 pub mod registry;
 pub mod resize;
 pub mod separable;
 pub mod speed;
+mod squares;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;

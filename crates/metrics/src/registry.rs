@@ -4,15 +4,24 @@ use crate::{Info, Metric, MetricError, Options};
 
 /// All metrics, in the order in which features are looked up.
 pub static METRICS: &[&Info] = &[
+    &crate::float_psnr::INFO,
+    &crate::float_ansnr::INFO,
     &crate::float_adm::INFO,
     &crate::float_vif::INFO,
     &crate::float_motion::INFO,
+    &crate::float_moment::INFO,
     &crate::speed::CHROMA,
     &crate::speed::TEMPORAL,
+    &crate::float_ms_ssim::INFO,
+    &crate::float_ssim::INFO,
+    &crate::ciede::INFO,
+    &crate::psnr::INFO,
+    &crate::psnr_hvs::INFO,
     &crate::adm::INFO,
     &crate::motion::INFO,
     &crate::vif::INFO,
     &crate::cambi::INFO,
+    &crate::null::INFO,
     &crate::xpsnr::INFO,
 ];
 

@@ -1,0 +1,100 @@
+//! From Y'CbCr samples to CIE L*a*b*.
+//!
+//! The way is libvmaf's: limited range, the BT.709 matrix of analogue YUV, the sRGB curve, D65 white. Curves are computed in `f64`; what
+//! leaves a curve or a colour is rounded to `f32`.
+
+use crate::math::pow;
+
+/// A colour whose distance can be taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Lab {
+    pub l: f32,
+    pub a: f32,
+    pub b: f32,
+}
+
+/// Sample values of one pixel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Yuv {
+    pub y: u16,
+    pub u: u16,
+    pub v: u16,
+}
+
+/// Converts samples of one bit depth.
+#[derive(Clone, Copy, Debug)]
+pub struct Converter {
+    black: f64,
+    centre: f64,
+    luma: f64,
+    chroma: f64,
+}
+
+impl Converter {
+    pub fn new(depth: u8) -> Self {
+        let scale = f64::from(1u32 << (depth - 8));
+        Self {
+            black: 16.0 * scale,
+            centre: 128.0 * scale,
+            luma: 1.0 / (219.0 * scale),
+            chroma: 1.0 / (224.0 * scale),
+        }
+    }
+
+    pub fn lab(&self, pixel: Yuv) -> Lab {
+        let y = (f64::from(pixel.y) - self.black) * self.luma;
+        let u = (f64::from(pixel.u) - self.centre) * self.chroma;
+        let v = (f64::from(pixel.v) - self.centre) * self.chroma;
+        let r = linear(y + 1.28033 * v);
+        let g = linear(y - 0.21482 * u - 0.38059 * v);
+        let b = linear(y + 2.12798 * u);
+        from_linear(r, g, b)
+    }
+}
+
+/// Linear RGB to L*a*b*, relative to D65.
+fn from_linear(r: f64, g: f64, b: f64) -> Lab {
+    let x = r * 0.4124564390896921 + g * 0.357576077643909 + b * 0.18043748326639894;
+    let y = r * 0.21267285140562248 + g * 0.715152155287818 + b * 0.07217499330655958;
+    let z = r * 0.019333895582329317 + g * 0.119192025881303 + b * 0.9503040785363677;
+    let x = f64::from(lightness(x * (1.0 / 0.95047)));
+    let y = f64::from(lightness(y));
+    let z = f64::from(lightness(z * (1.0 / 1.08883)));
+    Lab { l: (116.0 * y - 16.0) as f32, a: (500.0 * (x - y)) as f32, b: (200.0 * (y - z)) as f32 }
+}
+
+/// The sRGB curve. Its knee is 10/255 and not the standard's 0.04045, as in libvmaf.
+fn linear(value: f64) -> f64 {
+    if value > 10.0 / 255.0 { pow((value + 0.055) * (1.0 / 1.055), 2.4) } else { value * (1.0 / 12.92) }
+}
+
+/// CIE's lightness curve: a cube root with a straight foot.
+fn lightness(value: f64) -> f32 {
+    const KAPPA: f64 = 24389.0 / 27.0;
+    const EPSILON: f64 = 216.0 / 24389.0;
+    let lightness =
+        if value > EPSILON { pow(value, 1.0 / 3.0) } else { (KAPPA * value + 16.0) * (1.0 / 116.0) };
+    lightness as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_colours() {
+        for depth in [8, 10, 12, 16] {
+            let convert = Converter::new(depth);
+            let shift = depth - 8;
+            let lab =
+                |y: u16, u: u16, v: u16| convert.lab(Yuv { y: y << shift, u: u << shift, v: v << shift });
+            let white = lab(235, 128, 128);
+            assert!((white.l - 100.0).abs() < 1e-3 && white.a.abs() < 0.02 && white.b.abs() < 0.02);
+            let black = lab(16, 128, 128);
+            assert!(black.l.abs() < 1e-4 && black.a == 0.0 && black.b == 0.0);
+            // The matrix is that of YUV, not YCbCr, so pure colours are off; their directions are not.
+            let (red, blue, green) = (lab(63, 102, 240), lab(32, 240, 118), lab(173, 42, 26));
+            assert!(red.a > 40.0 && red.b > 20.0 && blue.b < -60.0 && green.a < -50.0 && green.b > 40.0);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The mean of luma and of its square, for each picture, on the 8-bit scale in single precision.
+
+#[cfg(test)]
+mod tests;
+
+use visus_video::{Format, Frame};
+
+use crate::squares::{sum, sum_of_squares};
+use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+
+pub static INFO: Info = Info {
+    name: "float_moment",
+    help: "Mean and mean square of luma of both pictures",
+    options: &[],
+    features: &["float_moment"],
+    build: |info, options| Ok(Box::new(FloatMoment::new(info, options))),
+};
+
+const KEYS: [&str; 4] =
+    ["float_moment_ref1st", "float_moment_dis1st", "float_moment_ref2nd", "float_moment_dis2nd"];
+
+struct FloatMoment {
+    info: &'static Info,
+    keys: [Key; 4],
+}
+
+impl FloatMoment {
+    fn new(info: &'static Info, options: &Options) -> Self {
+        Self { info, keys: KEYS.map(|name| Key::new(name, name, options)) }
+    }
+}
+
+impl Metric for FloatMoment {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn extractor(&self, _format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(Moments))
+    }
+}
+
+struct Moments;
+
+impl Extractor for Moments {
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        let [reference, distorted] = [window.current.reference, window.current.distorted].map(moments);
+        raw.copy_from_slice(&[reference.0, distorted.0, reference.1, distorted.1]);
+        Ok(())
+    }
+}
+
+/// First and second moment.
+fn moments(frame: &Frame) -> (f64, f64) {
+    let format = frame.format();
+    let steps = f64::from(1u32 << (format.depth() - 8));
+    let pixels = (format.width() * format.height()) as f64;
+    let luma = frame.plane(0);
+    (sum(luma) / steps / pixels, sum_of_squares(luma) / (steps * steps) / pixels)
+}

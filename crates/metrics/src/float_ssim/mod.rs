@@ -1,0 +1,123 @@
+//! SSIM: structural similarity of luma (Wang et al., 2004), in single precision.
+//!
+//! Luma is brought to the 8-bit scale, shrunk by a box filter (automatically so that the shorter side has about 256
+//! rows), and compared in all positions of an 11x11 Gaussian window. Nothing is fused, and sums keep the order of the
+//! pixels.
+//!
+//! Where the shrunk picture is smaller than the window libvmaf answers 0 or NaN instead of refusing; so does this.
+
+mod decibel;
+pub mod scalar;
+mod shrink;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use visus_video::Format;
+
+use crate::picture::FloatPlane;
+use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
+pub(crate) use decibel::{CLIP_OPTION, Decibels};
+pub(crate) use window::{Luminance, Means, Windows};
+
+pub static INFO: Info = Info {
+    name: "float_ssim",
+    help: "Structural similarity of luma at one scale",
+    options: OPTIONS,
+    features: &["float_ssim"],
+    build: |info, options| Ok(Box::new(Ssim::new(info, options))),
+};
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::bool("enable_lcs", false, "enable luminance, contrast and structure intermediate output"),
+    OptionSpec::bool("enable_db", false, "write SSIM values as dB"),
+    CLIP_OPTION,
+    OptionSpec::int("scale", 0, 0, 10, "decimation scale factor (0=auto, 1=no downscaling, 2-10=explicit)"),
+];
+
+struct Ssim {
+    info: &'static Info,
+    options: Options,
+    keys: Vec<Key>,
+}
+
+impl Ssim {
+    fn new(info: &'static Info, options: &Options) -> Self {
+        let names = ["float_ssim", "float_ssim_l", "float_ssim_c", "float_ssim_s"];
+        let count = if options.flag("enable_lcs") { 4 } else { 1 };
+        let keys = names.into_iter().take(count).map(|name| Key::new(name, name, options)).collect();
+        Self { info, options: options.clone(), keys }
+    }
+}
+
+impl Metric for Ssim {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let factor = match self.options.int("scale") {
+            0 => automatic_factor(format),
+            scale => scale as usize,
+        };
+        Ok(Box::new(SsimExtractor::new(format, factor, Decibels::new(&self.options, format))))
+    }
+}
+
+/// The shorter side over 256, rounded, at least 1.
+fn automatic_factor(format: &Format) -> usize {
+    ((format.width().min(format.height()) + 128) / 256).max(1)
+}
+
+struct SsimExtractor {
+    factor: usize,
+    decibels: Decibels,
+    reference: FloatPlane,
+    distorted: FloatPlane,
+    columns: Vec<f64>,
+    windows: Windows,
+}
+
+impl SsimExtractor {
+    fn new(format: &Format, factor: usize, decibels: Decibels) -> Self {
+        let width = shrink::shrunk(format.width(), factor);
+        let height = shrink::shrunk(format.height(), factor);
+        Self {
+            factor,
+            decibels,
+            reference: FloatPlane::new(width, height),
+            distorted: FloatPlane::new(width, height),
+            columns: vec![0.0; format.width()],
+            windows: Windows::new(width),
+        }
+    }
+
+    fn load(&mut self, pair: Pair<'_>) {
+        for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
+            let depth = frame.format().depth();
+            if self.factor == 1 {
+                plane.load(frame.plane(0), depth, 0.0);
+            } else {
+                shrink::shrink(frame.plane(0), depth, self.factor, &mut self.columns, plane);
+            }
+        }
+    }
+}
+
+impl Extractor for SsimExtractor {
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        // Below the window's size no sample counts, and the box filter's mirror would leave the picture.
+        if self.reference.width() >= scalar::TAPS && self.reference.height() >= scalar::TAPS {
+            self.load(window.current);
+        }
+        let means = self.windows.measure(&self.reference, &self.distorted, Luminance::Wanted);
+        let Means { ssim, luminance, contrast, structure } = means;
+        let scores = [self.decibels.apply(ssim), luminance, contrast, structure];
+        raw.copy_from_slice(&scores[..raw.len()]);
+        Ok(())
+    }
+}

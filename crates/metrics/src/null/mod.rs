@@ -1,0 +1,53 @@
+//! A metric without scores: a run with it costs what reading the pictures costs.
+
+use visus_video::Format;
+
+use crate::{Extractor, Info, Key, Level, Metric, MetricError, Window};
+
+pub static INFO: Info = Info {
+    name: "null",
+    help: "No scores at all, to time everything else",
+    options: &[],
+    features: &[],
+    build: |info, _| Ok(Box::new(Null { info })),
+};
+
+struct Null {
+    info: &'static Info,
+}
+
+impl Metric for Null {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn keys(&self) -> &[Key] {
+        &[]
+    }
+
+    fn extractor(&self, _format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(Nothing))
+    }
+}
+
+struct Nothing;
+
+impl Extractor for Nothing {
+    fn extract(&mut self, _window: &Window<'_>, _raw: &mut [f64]) -> Result<(), MetricError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use visus_video::{Chroma, Frame};
+
+    use super::*;
+    use crate::made::{format, score_pair};
+
+    #[test]
+    fn has_no_scores() {
+        let frame = Frame::new(format(2, 2, Chroma::C400, 8));
+        assert_eq!(score_pair(&INFO, &[], &frame, &frame), Ok(Vec::new()));
+    }
+}
