@@ -195,8 +195,8 @@ mod tests {
                 (12, Content::Waves, Content::Noise),
                 (10, Content::Dark, Content::Dark),
             ] {
-                let format = synthetic::format(width, height, Chroma::C400, depth);
-                let (one, two) = (synthetic::frame(format, one, 1), synthetic::frame(format, two, 2));
+                let format = made::format(width, height, Chroma::C400, depth);
+                let (one, two) = (made::frame(format, one, 1), made::frame(format, two, 2));
                 let (PlaneView::U16(one), PlaneView::U16(two)) = (one.plane(0), two.plane(0)) else {
                     unreachable!("more than 8 bits")
                 };
