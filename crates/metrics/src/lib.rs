@@ -23,6 +23,7 @@ pub mod registry;
 pub mod resize;
 pub mod separable;
 pub mod speed;
+pub mod ssimulacra2;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;

@@ -10,6 +10,7 @@ pub static METRICS: &[&Info] = &[
     &crate::speed::TEMPORAL,
     &crate::motion::INFO,
     &crate::vif::INFO,
+    &crate::ssimulacra2::INFO,
 ];
 
 /// The metric with this name.
