@@ -1,1 +1,32 @@
-fn main() {}
+//! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask goldens`.
+#![forbid(unsafe_code)]
+
+mod steps;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
+cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
+cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1).unwrap_or_default();
+    let result = match task.as_str() {
+        "test" => steps::test(),
+        "tidy" => tidy::check(&steps::root()),
+        "goldens" => steps::goldens(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {task}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

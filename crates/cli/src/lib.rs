@@ -7,5 +7,33 @@
 pub mod visus;
 pub mod vmaf;
 
+use std::error::Error;
+use std::path::Path;
+
+use visus_video::{Format, ReadError, Source};
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+/// What opening a video gives.
+pub(crate) type Opened = Result<Box<dyn Source>, ReadError>;
+
+/// Opens both videos at the same time: with named pipes, opening one waits for a writer that may wait for the other.
+pub(crate) fn open_both(reference: &Path, distorted: &Path, raw: Option<Format>) -> (Opened, Opened) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| visus_video::open(distorted, raw));
+        let reference = visus_video::open(reference, raw);
+        (reference, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
 /// What stands as the version in reports.
 pub const VERSION: &str = concat!("visus-", env!("CARGO_PKG_VERSION"));

@@ -88,7 +88,8 @@ fn differences(expected: &Value, figures: &Figures) -> Vec<String> {
             .filter_map(|(index, value)| Some((index, expected_number(value)?)))
             .collect();
         let got = figures.frames.get(key).cloned().unwrap_or_default();
-        let equal = want.len() == got.len() && want.iter().zip(&got).all(|(a, b)| a.0 == b.0 && same(a.1, b.1));
+        let equal =
+            want.len() == got.len() && want.iter().zip(&got).all(|(a, b)| a.0 == b.0 && same(a.1, b.1));
         if !equal {
             let first = want.iter().zip(&got).find(|(a, b)| a.0 != b.0 || !same(a.1, b.1));
             found.push(format!("{key}: {} frames for {}, first difference {first:?}", got.len(), want.len()));
@@ -152,7 +153,8 @@ fn check_case(golden: &Path, case: &Value, folder: &Path) -> Vec<String> {
 #[test]
 fn every_case_is_met_at_any_number_of_threads() {
     let Some(golden) = common::golden() else { return };
-    let manifest: Value = serde_json::from_slice(&common::unpacked(&golden.join("manifest.json"))).expect("manifest");
+    let manifest: Value =
+        serde_json::from_slice(&common::unpacked(&golden.join("manifest.json"))).expect("manifest");
     let cases = manifest["cases"].as_array().expect("cases");
     assert!(!cases.is_empty());
     let only = std::env::var("VISUS_GOLDEN_CASE").unwrap_or_default();
@@ -172,7 +174,9 @@ fn every_case_is_met_at_any_number_of_threads() {
 /// A report with version and speed blanked, which differ between builds and runs.
 fn blanked(text: &str) -> String {
     let blank = |line: &str| {
-        ["\"version\":", "\"fps\":", "<VMAF version=", "<fyi fps="].iter().any(|start| line.trim_start().starts_with(start))
+        ["\"version\":", "\"fps\":", "<VMAF version=", "<fyi fps="]
+            .iter()
+            .any(|start| line.trim_start().starts_with(start))
     };
     text.split('\n').map(|line| if blank(line) { "…" } else { line }).collect::<Vec<_>>().join("\n")
 }
@@ -180,7 +184,8 @@ fn blanked(text: &str) -> String {
 #[test]
 fn the_four_formats_are_equal_to_the_byte() {
     let Some(golden) = common::golden() else { return };
-    let examples: Value = serde_json::from_slice(&common::unpacked(&golden.join("cli/examples.json"))).expect("examples");
+    let examples: Value =
+        serde_json::from_slice(&common::unpacked(&golden.join("cli/examples.json"))).expect("examples");
     let folder = tempfile::tempdir().expect("temporary folder");
     for example in examples.as_array().expect("examples") {
         for (format, file) in example["outputs"].as_object().expect("outputs") {
@@ -199,8 +204,17 @@ fn check_example(golden: &Path, example: &Value, format: &str, file: &str, folde
     command.current_dir(folder).arg("-r").arg(plain("ref")).arg("-d").arg(plain("dis"));
     command.args(example["args"].as_array().expect("args").iter().filter_map(Value::as_str));
     let output = command.arg(format!("--{format}")).arg("-o").arg(&out).output().expect("vmaf runs");
-    assert_eq!(output.status.code().map(i64::from), example["exit"].as_i64(), "{name} {}", common::stderr(&output));
-    assert_eq!(common::stderr(&output).trim_end(), example["stderr"].as_str().unwrap_or_default().trim_end(), "{name}");
+    assert_eq!(
+        output.status.code().map(i64::from),
+        example["exit"].as_i64(),
+        "{name} {}",
+        common::stderr(&output)
+    );
+    assert_eq!(
+        common::stderr(&output).trim_end(),
+        example["stderr"].as_str().unwrap_or_default().trim_end(),
+        "{name}"
+    );
     let got = blanked(&std::fs::read_to_string(&out).expect("report"));
     let want = blanked(&String::from_utf8(common::unpacked(&golden.join(file))).expect("text"));
     assert_eq!(got, want, "{name}.{format}");

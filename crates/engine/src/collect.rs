@@ -20,20 +20,37 @@ pub(crate) struct Collector<'a> {
     /// The next listed frame that is not complete.
     next_frame: u64,
     step: u64,
+    /// No pair so far differs.
+    identical: bool,
+    ended: bool,
 }
+
+/// By how many frames a fold may lag: the five-frame motion window looks two frames ahead.
+const MAX_LAG: u64 = 2;
 
 impl<'a> Collector<'a> {
     pub fn new(plan: &'a Plan, format: &Format, step: u64) -> Self {
         let folds = plan.metrics.iter().map(|planned| planned.metric.fold(format)).collect();
         let columns = plan.column_names.iter().cloned().map(Column::new).collect();
         let scores = Scores { columns, aggregates: Vec::new() };
-        Self { plan, folds, scores, waiting: BTreeMap::new(), next_row: 0, next_frame: 0, step: step.max(1) }
+        Self {
+            plan,
+            folds,
+            scores,
+            waiting: BTreeMap::new(),
+            next_row: 0,
+            next_frame: 0,
+            step: step.max(1),
+            identical: true,
+            ended: false,
+        }
     }
 
     /// Takes a row, and with it every row that waited for it.
     pub fn take(&mut self, row: RawRow, sink: &mut dyn Sink) -> Flow {
         self.waiting.insert(row.index, row);
         while let Some(row) = self.waiting.remove(&self.next_row) {
+            self.identical &= row.identical;
             self.fold(&row);
             self.next_row += 1;
             if self.complete_frames(sink) == Flow::Stop
@@ -43,6 +60,11 @@ impl<'a> Collector<'a> {
             }
         }
         Flow::Continue
+    }
+
+    /// Whether all pairs so far were the same, sample for sample.
+    pub fn identical(&self) -> bool {
+        self.identical
     }
 
     fn fold(&mut self, row: &RawRow) {
@@ -62,15 +84,18 @@ impl<'a> Collector<'a> {
         for (planned, fold) in self.plan.metrics.iter().zip(&mut self.folds) {
             fold.finish(&mut Target { scores: &mut self.scores, first: planned.first_column });
         }
+        self.ended = true;
         self.complete_frames(sink);
-        let order = self.plan.column_order(self.next_row);
+        let mut order = self.plan.column_order(self.next_row);
+        // A metric may have keys that this format has no use for (chroma of a grey picture).
+        order.retain(|column| self.scores.columns[*column].iter().next().is_some());
         self.scores.reorder(&order);
         self.scores
     }
 
     /// Predicts and tells every frame whose features are all there.
     fn complete_frames(&mut self, sink: &mut dyn Sink) -> Flow {
-        while self.next_frame < self.next_row && self.features_known(self.next_frame) {
+        while self.next_frame < self.next_row && self.is_settled(self.next_frame) {
             self.predict(self.next_frame);
             let event = Event::Frame { index: self.next_frame, scores: &self.scores };
             self.next_frame += self.step;
@@ -81,18 +106,18 @@ impl<'a> Collector<'a> {
         Flow::Continue
     }
 
-    fn features_known(&self, index: u64) -> bool {
-        self.plan.metrics.iter().all(|planned| {
-            let first = planned.first_column;
-            (first..first + planned.metric.keys().len())
-                .all(|column| self.scores.columns[column].get(index).is_some())
-        })
+    /// Nothing more will be written for this frame: all columns have it, or the folds are past it.
+    fn is_settled(&self, index: u64) -> bool {
+        let features = &self.scores.columns[..self.plan.feature_columns()];
+        self.ended
+            || self.next_row > index + MAX_LAG
+            || features.iter().all(|column| column.get(index).is_some())
     }
 
     fn predict(&mut self, index: u64) {
         for planned in &self.plan.models {
             let inputs = planned.inputs.iter().map(|column| self.scores.columns[*column].get(index));
-            // Frames are predicted only when all their features are known.
+            // Without its features a frame has no score, and the model no pooled one.
             let Some(inputs) = inputs.collect::<Option<Vec<f64>>>() else { continue };
             for (offset, score) in planned.model.predict(&inputs).into_iter().enumerate() {
                 self.scores.columns[planned.first_column + offset].set(index, score);

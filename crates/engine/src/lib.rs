@@ -9,7 +9,7 @@
 //! use visus_video::{Chroma, Format, synthetic};
 //!
 //! let format = Format::new(64, 48, Chroma::C420, 8)?;
-//! let clip = || Box::new(synthetic::Scene::new(format, 7).source(3));
+//! let clip = || Box::new(synthetic::Clip::scene(format, 3, 7));
 //! let plan = Plan::new(&[ModelSpec::version("vmaf_v0.6.1")], &[], true)?;
 //! let outcome = run(&plan, clip(), clip(), &Settings::default(), &Cancel::new(), &mut Silent)?;
 //! assert_eq!(outcome.frames, 3);
@@ -20,6 +20,7 @@
 mod cancel;
 mod collect;
 mod event;
+pub mod fuzzing;
 pub mod model;
 mod pair;
 mod plan;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use visus_metrics::{Metric, MetricError, registry};
+use visus_metrics::{Level, Metric, MetricError, registry};
+use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
 
@@ -36,11 +37,11 @@ pub enum PlanError {
     BadOption { feature: String, option: String },
     #[error("there is no metric '{name}'; known metrics: {known}")]
     UnknownMetric { name: String, known: String },
-    #[error("feature {name}: {source}")]
+    #[error("feature {name}")]
     Feature { name: String, source: MetricError },
     #[error("model {label} asks for the feature '{feature}', which no metric provides")]
     UnknownFeature { label: String, feature: String },
-    #[error("model {label}: {source}")]
+    #[error("model {label}")]
     ModelFeature { label: String, source: MetricError },
     #[error("two models are called '{0}': give them different names with name=…")]
     SameName(String),
@@ -109,6 +110,21 @@ impl Plan {
         self.metrics.iter().map(|planned| &*planned.metric)
     }
 
+    /// The columns of metrics that no model reads: those that were asked for by themselves.
+    pub fn extra_columns(&self) -> impl Iterator<Item = &str> {
+        let read: Vec<usize> = self.models.iter().flat_map(|model| model.inputs.iter().copied()).collect();
+        self.metrics.iter().flat_map(move |planned| {
+            let columns = planned.first_column..planned.first_column + planned.metric.keys().len();
+            let used = columns.clone().any(|column| read.contains(&column));
+            self.column_names[if used { 0..0 } else { columns }].iter().map(String::as_str)
+        })
+    }
+
+    /// Why this format cannot be scored, if it cannot. Costs the scratch of one worker.
+    pub fn check_format(&self, format: &Format) -> Result<(), MetricError> {
+        self.metrics.iter().try_for_each(|planned| planned.metric.extractor(format, Level::Scalar).map(drop))
+    }
+
     pub fn predicts(&self) -> bool {
         self.predict
     }
@@ -116,6 +132,11 @@ impl Plan {
     /// How many earlier frames the metrics look at.
     pub(crate) fn history(&self) -> usize {
         self.metrics.iter().map(|planned| planned.metric.needs().history).max().unwrap_or(0)
+    }
+
+    /// How many of the columns are features; those of models follow.
+    pub(crate) fn feature_columns(&self) -> usize {
+        self.metrics.iter().map(|planned| planned.metric.keys().len()).sum()
     }
 
     fn add_inputs(&mut self, model: &NamedModel) -> Result<Vec<usize>, PlanError> {

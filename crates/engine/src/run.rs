@@ -62,6 +62,8 @@ pub struct Outcome {
     pub subsample: u64,
     /// The side that ended first, where the other one went on.
     pub shorter: Option<Side>,
+    /// The two inputs are the same, sample for sample.
+    pub identical: bool,
     pub scores: Scores,
     pub elapsed: Duration,
     pub level: Level,
@@ -79,7 +81,7 @@ impl Outcome {
 pub enum EngineError {
     #[error("the inputs cannot be compared: {reference} against {distorted}")]
     Incompatible { reference: Format, distorted: Format },
-    #[error("reading the {side} video failed: {source}")]
+    #[error("reading the {side} video failed")]
     Read { side: Side, source: ReadError },
     #[error(transparent)]
     Metric(#[from] MetricError),
@@ -144,16 +146,16 @@ pub fn run(
     });
     drop((reference, distorted));
     let end = check_end(end?)?;
-    let outcome = |scores| Outcome {
+    Ok(Outcome {
         format,
         frames: end.frames,
         subsample: settings.subsample.max(1),
         shorter: end.shorter,
-        scores,
+        identical: collector.identical(),
+        scores: collector.finish(sink),
         elapsed: started.elapsed(),
         level: settings.level,
-    };
-    Ok(outcome(collector.finish(sink)))
+    })
 }
 
 fn check_end(end: PairEnd) -> Result<PairEnd, EngineError> {

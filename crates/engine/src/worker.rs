@@ -2,7 +2,7 @@
 
 use crossbeam_channel::{Receiver, Sender};
 use visus_metrics::{Extractor, Level, MetricError, Pair, Window};
-use visus_video::Format;
+use visus_video::{Format, PlaneView};
 
 use crate::Plan;
 use crate::pair::{FramePair, Job};
@@ -12,6 +12,8 @@ use crate::pair::{FramePair, Job};
 pub(crate) struct RawRow {
     pub index: u64,
     pub values: Vec<Vec<f64>>,
+    /// The two pictures are the same, sample for sample.
+    pub identical: bool,
 }
 
 /// The extractors and scratch of one thread.
@@ -60,10 +62,21 @@ impl<'a> Worker<'a> {
             }
             values.push(raw);
         }
-        Ok(RawRow { index: job.index, values })
+        Ok(RawRow { index: job.index, values, identical: same_pictures(window.current) })
     }
 }
 
 fn as_pair(pair: &FramePair) -> Pair<'_> {
     Pair { reference: &pair.reference, distorted: &pair.distorted }
+}
+
+/// Compares row by row and ends with the first difference, which in most pairs is in the first row.
+fn same_pictures(pair: Pair<'_>) -> bool {
+    (0..pair.reference.format().planes()).all(|plane| {
+        match (pair.reference.plane(plane), pair.distorted.plane(plane)) {
+            (PlaneView::U8(a), PlaneView::U8(b)) => a.rows().eq(b.rows()),
+            (PlaneView::U16(a), PlaneView::U16(b)) => a.rows().eq(b.rows()),
+            _ => false,
+        }
+    })
 }

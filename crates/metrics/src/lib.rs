@@ -9,6 +9,10 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
+pub mod adm;
+pub mod cambi;
+pub mod csf;
+pub mod float_adm;
 pub mod float_motion;
 pub mod float_vif;
 pub mod gaussian;
@@ -27,6 +31,7 @@ pub mod ssimulacra2;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;
+pub mod xpsnr;
 
 pub use level::Level;
 pub use metric::{

@@ -92,7 +92,7 @@ pub struct Window<'a> {
 /// Why a metric cannot be computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MetricError {
-    #[error("{metric}: {source}")]
+    #[error("{metric}")]
     Option { metric: &'static str, source: OptionError },
     #[error("{metric}: {reason}")]
     Setting { metric: &'static str, reason: String },

@@ -4,13 +4,17 @@ use crate::{Info, Metric, MetricError, Options};
 
 /// All metrics, in the order in which features are looked up.
 pub static METRICS: &[&Info] = &[
+    &crate::float_adm::INFO,
     &crate::float_vif::INFO,
     &crate::float_motion::INFO,
     &crate::speed::CHROMA,
     &crate::speed::TEMPORAL,
+    &crate::adm::INFO,
     &crate::motion::INFO,
     &crate::vif::INFO,
+    &crate::cambi::INFO,
     &crate::ssimulacra2::INFO,
+    &crate::xpsnr::INFO,
 ];
 
 /// The metric with this name.

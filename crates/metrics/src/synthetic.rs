@@ -77,9 +77,9 @@ pub fn score(info: &'static Info, options: &str, clips: &(Vec<Frame>, Vec<Frame>
         .filter_map(|option| option.split_once('='))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let metric = registry::build(info, &given).unwrap();
+    let metric = registry::build(info, &given).expect("a well-formed test");
     let format = *clips.0[0].format();
-    let mut extractor = metric.extractor(&format, Level::Scalar).unwrap();
+    let mut extractor = metric.extractor(&format, Level::Scalar).expect("a well-formed test");
     let mut fold = metric.fold(&format);
     let mut scores = Scores(metric.keys().iter().map(|key| (key.name.clone(), Vec::new())).collect());
     let pair = |index: usize| Pair { reference: &clips.0[index], distorted: &clips.1[index] };
@@ -91,7 +91,7 @@ pub fn score(info: &'static Info, options: &str, clips: &(Vec<Frame>, Vec<Frame>
             before_previous: index.checked_sub(2).map(pair),
         };
         let mut raw = vec![f64::NAN; metric.raw_len()];
-        extractor.extract(&window, &mut raw).unwrap();
+        extractor.extract(&window, &mut raw).expect("a well-formed test");
         fold.push(window.index, &raw, &mut scores);
     }
     fold.finish(&mut scores);

@@ -4,6 +4,7 @@
 //! people read ([`stats`]) and small drawings in text ([`spark`]). It computes no scores and opens no files.
 #![forbid(unsafe_code)]
 
+pub mod full;
 pub mod libvmaf;
 mod precision;
 pub mod spark;

@@ -161,6 +161,11 @@ impl<T> PlaneMut<'_, T> {
     pub fn row_mut(&mut self, y: usize) -> &mut [T] {
         &mut self.data[y * self.stride..][..self.width]
     }
+
+    /// All samples in one piece, if no padding lies between the rows.
+    pub fn contiguous_mut(&mut self) -> Option<&mut [T]> {
+        (self.stride == self.width).then_some(&mut *self.data)
+    }
 }
 
 /// A plane whose sample type is known at run time only.

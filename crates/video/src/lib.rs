@@ -3,10 +3,49 @@
 //! This crate owns sample formats, planes, pooled frames and the readers that fill them. It refuses to convert:
 //! a sample leaves with the value it had in the file, a reader never returns a short frame, and the memory that
 //! frames live in is bounded by a pool.
+//!
+//! A [`Source`] gives frames one after another: [`open`] reads Y4M and raw planar video from files, pipes and standard
+//! input, and a [`synthetic::Clip`] makes its own.
+//!
+//! ```
+//! use visus_video::{Chroma, Format, Pool, Source, synthetic::Clip};
+//!
+//! let format = Format::new(64, 36, Chroma::C420, 8)?;
+//! let mut source = Clip::scene(format, 3, 1);
+//! let pool = Pool::new(format, 2);
+//! while let Some(mut frame) = pool.take() {
+//!     if !source.read(&mut frame)? {
+//!         break;
+//!     }
+//! }
+//! assert_eq!((source.frames_read(), pool.allocated()), (3, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
+mod error;
 mod format;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
+mod info;
+mod input;
+mod layout;
+mod libvmaf_words;
+mod pool;
+mod reader;
+mod source;
+pub mod synthetic;
+mod writer;
+mod y4m;
 
-pub use format::{Chroma, Format, FormatError};
+pub use error::{HeaderFault, ReadError};
+pub use format::{Chroma, Format, FormatError, MAX_SIDE};
 pub use frame::{Frame, Plane, PlaneMut, PlaneView, Sample};
+pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};
+pub use pool::{Pool, PooledFrame};
+pub use reader::Reader;
+pub use source::{
+    Source, open, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable, y4m_stream,
+};
+pub use writer::{Y4mWriter, write_raw, write_y4m};

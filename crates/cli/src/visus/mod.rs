@@ -1,6 +1,48 @@
-//! `visus`
+//! `visus`: the command for people.
+
+mod args;
+mod demo;
+mod draw;
+mod inputs;
 pub mod level;
+mod model_choice;
+mod models;
+mod score;
+mod selftest;
+mod shell;
+
 use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// Something failed; wrong arguments are clap's own 2.
+const FAILURE: u8 = 1;
+
+/// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments.
 pub fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    let args = Args::parse();
+    let result = match args.command {
+        Command::Score(args) => score::run(&args),
+        Command::Models(args) => models::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Selftest(args) => selftest::run(&args),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man => shell::man(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("visus: {error:#}");
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
 }

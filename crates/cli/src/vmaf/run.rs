@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 use visus_engine::{Cancel, EngineError, Outcome, Plan, PlanError, Side, pool, run as score};
 use visus_report::libvmaf::Report;
@@ -34,23 +35,22 @@ struct Prepared {
 }
 
 fn prepare(settings: &Settings) -> Result<Prepared, Exit> {
-    let reference = open(&settings.reference, Side::Reference, settings)?;
-    let distorted = open(&settings.distorted, Side::Distorted, settings)?;
+    let raw = settings.raw.map(|raw| raw.checked()).transpose().map_err(|error| {
+        eprintln!("{error}\nproblem with reference file: {}", settings.reference);
+        Exit::Failure
+    })?;
+    let (reference, distorted) = (Path::new(&settings.reference), Path::new(&settings.distorted));
+    let (reference, distorted) = crate::open_both(reference, distorted, raw);
+    let reference = usable(reference, Side::Reference, &settings.reference)?;
+    let distorted = usable(distorted, Side::Distorted, &settings.distorted)?;
     check_comparable(reference.format(), distorted.format())?;
     let plan = Plan::new(&settings.models, &settings.features, !settings.no_prediction)
-        .map_err(|error| say_plan_error(&error, settings))?;
+        .map_err(|error| say_plan_error(&error))?;
     Ok(Prepared { reference, distorted, plan })
 }
 
-fn open(path: &str, side: Side, settings: &Settings) -> Result<Box<dyn Source>, Exit> {
-    let raw = match settings.raw.map(|raw| raw.checked()).transpose() {
-        Ok(raw) => raw,
-        Err(error) => {
-            eprintln!("{error}\nproblem with {side} file: {path}");
-            return Err(Exit::Failure);
-        }
-    };
-    let source = visus_video::open(path, raw).map_err(|error| say_open_error(&error, side, path))?;
+fn usable(opened: crate::Opened, side: Side, path: &str) -> Result<Box<dyn Source>, Exit> {
+    let source = opened.map_err(|error| say_open_error(&error, side, path))?;
     for warning in &source.info().warnings {
         if let Some(words) = warning.libvmaf_words() {
             eprintln!("{words}");
@@ -67,10 +67,9 @@ fn say_open_error(error: &ReadError, side: Side, path: &str) -> Exit {
     if let Some(words) = error.libvmaf_words() {
         eprintln!("{words}");
     }
-    if let ReadError::Open { source, .. } = error {
-        eprintln!("{source}");
-    } else {
-        eprintln!("{error}\nError opening y4m file.\nUnknown file type.\nproblem with {side} file: {path}");
+    eprintln!("{}", crate::chain(error));
+    if !matches!(error, ReadError::Open { .. }) {
+        eprintln!("Error opening y4m file.\nUnknown file type.\nproblem with {side} file: {path}");
     }
     Exit::Failure
 }
@@ -106,16 +105,14 @@ fn check_comparable(a: &Format, b: &Format) -> Result<(), Exit> {
     Err(Exit::Failure)
 }
 
-fn say_plan_error(error: &PlanError, settings: &Settings) -> Exit {
-    eprintln!("{error}");
+fn say_plan_error(error: &PlanError) -> Exit {
+    eprintln!("{}", crate::chain(error));
     match error {
         PlanError::Load(load) => {
-            let label = settings.models.iter().map(visus_engine::ModelSpec::label);
-            let failed = label.filter(|label| load.to_string().contains(label.as_str())).next_back();
             if let visus_engine::model::LoadError::NoSuchVersion { version, .. } = load {
                 eprintln!("no such built-in model collection: \"{version}\"");
             }
-            eprintln!("problem loading model: {}", failed.unwrap_or_default());
+            eprintln!("problem loading model: {}", load.label());
         }
         PlanError::UnknownMetric { name, .. } | PlanError::Feature { name, .. } => {
             eprintln!("problem loading feature extractor: {name}");
@@ -148,10 +145,10 @@ fn execute(prepared: Prepared, settings: &Settings, talks: bool) -> Result<(Plan
 }
 
 fn say_engine_error(error: &EngineError) -> Exit {
-    if let EngineError::Read { source, .. } = error {
-        if let Some(words) = source.libvmaf_words() {
-            eprintln!("{words}");
-        }
+    if let EngineError::Read { source, .. } = error
+        && let Some(words) = source.libvmaf_words()
+    {
+        eprintln!("{words}");
     }
     if !matches!(error, EngineError::NoFrames) {
         eprintln!("{}\nproblem reading pictures", with_advice(error));
@@ -166,9 +163,9 @@ fn say_engine_error(error: &EngineError) -> Exit {
 fn with_advice(error: &EngineError) -> String {
     match error {
         EngineError::Read { source: ReadError::Truncated { whole_frames, .. }, .. } if *whole_frames > 0 => {
-            format!("{error}\n--frame_cnt {whole_frames} scores just the whole frames")
+            format!("{}\n--frame_cnt {whole_frames} scores just the whole frames", crate::chain(error))
         }
-        _ => error.to_string(),
+        _ => crate::chain(error),
     }
 }
 

@@ -54,3 +54,56 @@ pub fn clip(golden: &Path, file: &str, folder: &Path) -> PathBuf {
     }
     path
 }
+
+/// A made clip as a Y4M file.
+pub fn y4m(folder: &Path, name: &str, clip: &visus_video::synthetic::Clip) -> PathBuf {
+    let path = folder.join(name);
+    let file = std::fs::File::create(&path).expect("temporary clip");
+    visus_video::write_y4m(file, visus_video::Source::format(clip), (25, 1), clip.frames())
+        .expect("clip is written");
+    path
+}
+
+/// A reference and a distorted clip in a fresh folder.
+pub struct Pair {
+    pub folder: tempfile::TempDir,
+    pub reference: PathBuf,
+    pub distorted: PathBuf,
+}
+
+impl Pair {
+    pub fn new(format: visus_video::Format, frames: (u64, u64)) -> Self {
+        use visus_video::synthetic::{Clip, Distortion};
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let reference = y4m(folder.path(), "ref.y4m", &Clip::scene(format, frames.0, 3));
+        let damage = Distortion::Blocking { step: 30 };
+        let distorted = y4m(folder.path(), "dis.y4m", &Clip::scene(format, frames.1, 3).distorted(damage));
+        Self { folder, reference, distorted }
+    }
+
+    /// A small pair in 4:2:0 with 8 bits.
+    pub fn small(frames: u64) -> Self {
+        let format = visus_video::Format::new(96, 64, visus_video::Chroma::C420, 8).expect("format");
+        Self::new(format, (frames, frames))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `vmaf -r ref -d dis -o out.json --json` with more arguments, run in the folder.
+    pub fn vmaf(&self, more: &[&str]) -> Output {
+        let mut command = vmaf();
+        command
+            .current_dir(self.folder.path())
+            .args(["-r", "ref.y4m", "-d", "dis.y4m", "-o", "out.json", "--json"]);
+        command.args(more).output().expect("vmaf runs")
+    }
+
+    /// Cuts bytes off the end of a file.
+    pub fn truncate(&self, name: &str, bytes: u64) {
+        let file = std::fs::OpenOptions::new().write(true).open(self.path(name)).expect("file");
+        let length = file.metadata().expect("length").len();
+        file.set_len(length - bytes).expect("file is cut");
+    }
+}

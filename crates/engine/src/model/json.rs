@@ -11,12 +11,23 @@ use super::{Clip, Linear, Model, ModelFeature, Svm, Transform, spec::ModelFlags,
 pub enum LoadError {
     #[error("no such built-in model: \"{version}\" (built in: {known})")]
     NoSuchVersion { version: String, known: String },
-    #[error("could not read model from path: \"{}\": {source}", path.display())]
+    #[error("could not read model from path: \"{}\"", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("model {label} is not usable: {reason}")]
     Json { label: String, reason: String },
     #[error("model {label} has no feature of metric '{metric}' whose options could be changed")]
     Overload { label: String, metric: String },
+}
+
+impl LoadError {
+    /// The version or path of the model that could not be loaded.
+    pub fn label(&self) -> String {
+        match self {
+            Self::NoSuchVersion { version, .. } => version.clone(),
+            Self::Read { path, .. } => path.display().to_string(),
+            Self::Json { label, .. } | Self::Overload { label, .. } => label.clone(),
+        }
+    }
 }
 
 /// A model with the siblings of a bootstrap collection, if it is one.

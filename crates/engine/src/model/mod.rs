@@ -153,8 +153,13 @@ impl NamedModel {
             }
             ModelSource::Path(path) => (path.display().to_string(), read_text(path)?.into()),
         };
-        let mut loaded = json::parse(&text, spec.flags)
-            .map_err(|reason| LoadError::Json { label: label.clone(), reason })?;
+        Self::from_json(spec, label, &text)
+    }
+
+    /// Reads a model's JSON text. Of the specification, the source is not looked at.
+    pub fn from_json(spec: &ModelSpec, label: String, text: &str) -> Result<Self, LoadError> {
+        let parsed = json::parse(text, spec.flags);
+        let mut loaded = parsed.map_err(|reason| LoadError::Json { label: label.clone(), reason })?;
         let mut models: Vec<&mut Model> =
             std::iter::once(&mut loaded.main).chain(&mut loaded.siblings).collect();
         for overload in &spec.overloads {

@@ -21,6 +21,7 @@ pub struct Svm {
 /// Bounds that no sane model comes near; they keep a hostile file from exhausting memory.
 const MAX_POINTS: usize = 1_000_000;
 const MAX_COORDINATES: usize = 1024;
+const MAX_NUMBERS: usize = 1 << 24;
 
 impl Svm {
     /// Reads libsvm's model text: a header of `key value…` lines, then one line per support vector.
@@ -153,34 +154,56 @@ fn finite(key: &str, value: &str) -> Result<f64, String> {
     if value.is_finite() { Ok(value) } else { Err(format!("'{key}' is not finite")) }
 }
 
+/// Weights, and the points coordinate by coordinate.
+type Points = (Vec<f64>, Vec<Vec<f64>>);
+
 /// `weight index:value index:value …` per line, indices from 1 and rising; omitted ones are zero.
-fn parse_points(text: &str, count: usize) -> Result<(Vec<f64>, Vec<Vec<f64>>), String> {
-    let mut weights = Vec::new();
-    let mut coordinates: Vec<Vec<f64>> = Vec::new();
+fn parse_points(text: &str, count: usize) -> Result<Points, String> {
     let mut lines = text.lines();
+    let mut points = Vec::new();
     for point in 0..count {
         let line = lines
             .next()
             .ok_or_else(|| format!("there are {point} support vectors, total_sv says {count}"))?;
-        let mut words = line.split_ascii_whitespace();
-        weights.push(finite("support vector", words.next().unwrap_or(""))?);
-        let mut last = 0;
-        for word in words {
-            let (index, value) = word
-                .split_once(':')
-                .ok_or_else(|| format!("'{word}' in support vector {point} is not index:value"))?;
-            let index: usize = number("index", index)?;
-            if index <= last || index > MAX_COORDINATES {
-                return Err(format!("support vector {point} has index {index} after {last}"));
-            }
-            last = index;
-            if coordinates.len() < index {
-                coordinates.resize_with(index, || vec![0.0; count.min(MAX_POINTS)]);
-            }
-            coordinates[index - 1][point] = finite("coordinate", value)?;
+        points.push(parse_point(line).map_err(|reason| format!("support vector {point}: {reason}"))?);
+    }
+    spread(&points)
+}
+
+/// A weight and the coordinates that are not zero.
+type SparsePoint = (f64, Vec<(usize, f64)>);
+
+fn parse_point(line: &str) -> Result<SparsePoint, String> {
+    let mut words = line.split_ascii_whitespace();
+    let weight = finite("weight", words.next().unwrap_or(""))?;
+    let mut coordinates: Vec<(usize, f64)> = Vec::new();
+    for word in words {
+        let (index, value) = word.split_once(':').ok_or_else(|| format!("'{word}' is not index:value"))?;
+        let index: usize = number("index", index)?;
+        let last = coordinates.last().map_or(0, |(last, _)| *last);
+        if index <= last || index > MAX_COORDINATES {
+            return Err(format!("index {index} after {last}"));
+        }
+        coordinates.push((index, finite("coordinate", value)?));
+    }
+    Ok((weight, coordinates))
+}
+
+/// Writes the zeros out. How much memory that takes is known, and bounded, before any is taken.
+fn spread(points: &[SparsePoint]) -> Result<Points, String> {
+    let dimensions =
+        points.iter().filter_map(|(_, coordinates)| coordinates.last()).map(|(index, _)| *index).max();
+    let dimensions = dimensions.unwrap_or(0);
+    if points.len() * dimensions > MAX_NUMBERS {
+        return Err(format!("{} support vectors with {dimensions} coordinates are too many", points.len()));
+    }
+    let mut dense = vec![vec![0.0; points.len()]; dimensions];
+    for (point, (_, coordinates)) in points.iter().enumerate() {
+        for (index, value) in coordinates {
+            dense[index - 1][point] = *value;
         }
     }
-    Ok((weights, coordinates))
+    Ok((points.iter().map(|(weight, _)| *weight).collect(), dense))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ fn outcome() -> Outcome {
         frames: 3,
         subsample: 2,
         shorter: None,
+        identical: false,
         scores: Scores::from_columns(columns, aggregates),
         elapsed: Duration::from_millis(1500),
         level: Level::Scalar,

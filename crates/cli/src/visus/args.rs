@@ -1,0 +1,214 @@
+//! The definition of the command line; help, completions and the man page come from it.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+use visus_report::Precision;
+
+/// Measures how good a video looks: VMAF and its siblings, equal to libvmaf's, in pure Rust.
+#[derive(Debug, Parser)]
+#[command(name = "visus", version, propagate_version = true, max_term_width = 110)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Score a distorted video against its reference
+    Score(Box<ScoreArgs>),
+    /// List the built-in models and say which one fits which screen
+    Models(ModelsArgs),
+    /// Make a clip pair with a known flaw, score it and show the result
+    Demo(DemoArgs),
+    /// Compare this machine's scores with libvmaf's figures, at every CPU level
+    Selftest(SelftestArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ScoreArgs {
+    /// The reference: a Y4M file, raw video (with --size and --pix-fmt), or - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub reference: PathBuf,
+
+    /// The distorted video, in the same format
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub distorted: PathBuf,
+
+    /// Size of raw video
+    #[arg(short, long, value_name = "WIDTHxHEIGHT", requires = "pix_fmt")]
+    pub size: Option<Size>,
+
+    /// Sample format of raw video, such as yuv420p or yuv422p10le
+    #[arg(short, long, value_name = "FORMAT", requires = "size")]
+    pub pix_fmt: Option<PixFmt>,
+
+    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, or `all`; may be repeated
+    #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
+    pub models: Vec<String>,
+
+    /// A further metric with options, as `psnr` or `vif=debug=true`; may be repeated
+    #[arg(short, long = "feature", value_name = "METRIC")]
+    pub features: Vec<String>,
+
+    /// Worker threads [default: all cores]
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Score every N-th frame only
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub subsample: u64,
+
+    /// Score at most N frames
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub frames: Option<u64>,
+
+    /// Skip the first N frames of the reference
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip_ref: u64,
+
+    /// Skip the first N frames of the distorted video
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip_dis: u64,
+
+    #[command(flatten)]
+    pub outputs: OutputArgs,
+
+    /// No progress bar, no summary
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Reports to write: to a file, or to standard output in place of the summary.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct OutputArgs {
+    /// Write everything as JSON
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+
+    /// Write a row per frame as CSV
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub csv: Option<PathBuf>,
+
+    /// Write libvmaf's XML
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub xml: Option<PathBuf>,
+
+    /// Digits of scores in CSV and XML: legacy (libvmaf's six decimals), max, or 1 to 17
+    #[arg(long, default_value_t = Precision::Legacy)]
+    pub precision: Precision,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ModelsArgs {
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DemoArgs {
+    /// Also write the two clips, reference.y4m and distorted.y4m, into this folder
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub keep: Option<PathBuf>,
+
+    /// No progress bar
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct SelftestArgs {
+    /// Print every figure, expected and got
+    #[arg(short, long)]
+    pub verbose: bool,
+
+    /// Only write the clips into this folder, with a list of arguments that ask a `vmaf` tool for the same figures
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub write_clips: Option<PathBuf>,
+}
+
+/// `1920x1080`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub width: usize,
+    pub height: usize,
+}
+
+impl std::str::FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let pair = text.split_once(['x', 'X', '×']);
+        let sides = pair.and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+        let (width, height) = sides.ok_or("a size is written WIDTHxHEIGHT, as 1920x1080")?;
+        Ok(Self { width, height })
+    }
+}
+
+/// A planar format by ffmpeg's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PixFmt {
+    pub chroma: visus_video::Chroma,
+    pub depth: u8,
+}
+
+impl std::str::FromStr for PixFmt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        use visus_video::Chroma;
+        let known =
+            "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
+        let refuse = || format!("'{text}' is not a known format; {known}");
+        let families = [
+            ("yuv420p", Chroma::C420),
+            ("yuvj420p", Chroma::C420),
+            ("yuv422p", Chroma::C422),
+            ("yuvj422p", Chroma::C422),
+            ("yuv444p", Chroma::C444),
+            ("yuvj444p", Chroma::C444),
+            ("gray", Chroma::C400),
+        ];
+        let (rest, chroma) = families
+            .iter()
+            .find_map(|(name, chroma)| Some((text.strip_prefix(name)?, *chroma)))
+            .ok_or_else(refuse)?;
+        let depth = match rest.strip_suffix("le").unwrap_or(rest) {
+            "" => 8,
+            bits => bits.parse().ok().filter(|bits| (9..=16).contains(bits)).ok_or_else(refuse)?,
+        };
+        Ok(Self { chroma, depth })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use visus_video::Chroma;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_formats() {
+        assert_eq!("1920x1080".parse(), Ok(Size { width: 1920, height: 1080 }));
+        assert!("1920".parse::<Size>().is_err());
+        assert_eq!("yuv420p".parse(), Ok(PixFmt { chroma: Chroma::C420, depth: 8 }));
+        assert_eq!("yuv422p10le".parse(), Ok(PixFmt { chroma: Chroma::C422, depth: 10 }));
+        assert_eq!("gray12".parse(), Ok(PixFmt { chroma: Chroma::C400, depth: 12 }));
+        for text in ["nv12", "yuv420p7", "yuv420p10be", "rgb24"] {
+            assert!(text.parse::<PixFmt>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Splits the distorted picture's detail into what is kept of the reference's detail and what was added.
+
+use crate::math;
+
+/// The three detail bands of a row: horizontal, vertical, diagonal.
+pub type Bands<'a> = [&'a [i32]; 3];
+/// The same for writing.
+pub type BandsMut<'a> = [&'a mut [i32]; 3];
+
+/// 2^30 / i, rounded down. Nothing is kept of a coefficient that is zero, whatever stands in front.
+static RECIPROCALS: [u32; 32769] = {
+    let mut table = [0; 32769];
+    let mut i = 1;
+    while i < table.len() {
+        table[i] = (1 << 30) / i as u32;
+        i += 1;
+    }
+    table
+};
+
+/// One whole, where shares are counted in units of 2^-15.
+const WHOLE: u32 = 1 << 15;
+
+/// How detail may grow and still count as the reference's.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoupling {
+    /// The largest gain of an enhancement, from 1.
+    gain_limit: f64,
+    /// Two directions are the same if the square of their angle's cosine is at least this: one degree.
+    same_direction: f64,
+}
+
+impl Decoupling {
+    pub fn new(gain_limit: f64) -> Self {
+        let cosine = math::cos(std::f64::consts::PI / 180.0);
+        Self { gain_limit, same_direction: f64::from((cosine * cosine) as f32) }
+    }
+
+    /// Writes what is `kept` of the reference and what was `added`; together they are the distorted picture's bands. All
+    /// slices have equal lengths, and coefficients are from -32767 to 32767; those of the first scale are.
+    pub fn split_short(&self, reference: Bands, distorted: Bands, kept: BandsMut, added: BandsMut) {
+        let product = |a: i32, b: i32, c: i32, d: i32| (a * b + c * d) as f32;
+        self.split(reference, distorted, kept, added, product, kept_short);
+    }
+
+    /// The same for all coefficients.
+    pub fn split_long(&self, reference: Bands, distorted: Bands, kept: BandsMut, added: BandsMut) {
+        let wide = |a: i32, b: i32| i64::from(a) * i64::from(b);
+        let product = |a: i32, b: i32, c: i32, d: i32| wide(a, b).wrapping_add(wide(c, d)) as f32;
+        self.split(reference, distorted, kept, added, product, kept_long);
+    }
+
+    /// `product` is that of two vectors, rounded to single precision; `keep` what is kept of a coefficient. The products
+    /// are compared in double precision.
+    #[inline(always)]
+    fn split(
+        &self,
+        reference: Bands,
+        distorted: Bands,
+        kept: BandsMut,
+        added: BandsMut,
+        product: impl Fn(i32, i32, i32, i32) -> f32,
+        keep: impl Fn(i32, i32) -> i32,
+    ) {
+        let len = kept[0].len();
+        let [oh, ov, od] = reference.map(|band| &band[..len]);
+        let [th, tv, td] = distorted.map(|band| &band[..len]);
+        let [kh, kv, kd] = kept.map(|band| &mut band[..len]);
+        let [ah, av, ad] = added.map(|band| &mut band[..len]);
+        for j in 0..len {
+            let both = f64::from(product(oh[j], th[j], ov[j], tv[j]));
+            let alone = f64::from(product(oh[j], oh[j], ov[j], ov[j]));
+            let other = f64::from(product(th[j], th[j], tv[j], tv[j]));
+            let mut rest = [keep(oh[j], th[j]), keep(ov[j], tv[j]), keep(od[j], td[j])];
+            if both >= 0.0 && both * both >= self.same_direction * alone * other {
+                rest = [(rest[0], th[j]), (rest[1], tv[j]), (rest[2], td[j])]
+                    .map(|(part, t)| self.enhanced(part, t));
+            }
+            [kh[j], kv[j], kd[j]] = rest;
+            ah[j] = th[j].wrapping_sub(rest[0]);
+            av[j] = tv[j].wrapping_sub(rest[1]);
+            ad[j] = td[j].wrapping_sub(rest[2]);
+        }
+    }
+
+    /// What is kept where the direction is the same: up to the distorted picture's detail, within the gain limit. Where
+    /// anything is kept, `t` has the same sign.
+    #[inline(always)]
+    fn enhanced(&self, part: i32, t: i32) -> i32 {
+        let grown = f64::from(part).abs() * self.gain_limit;
+        let limit = f64::from(t).abs();
+        let size = (if grown < limit { grown } else { limit }) as i32;
+        with_sign_of(t, size)
+    }
+}
+
+/// `value`, negated if `sign` is negative. Signs of coefficients are random, so this must not branch.
+#[inline(always)]
+fn with_sign_of(sign: i32, value: i32) -> i32 {
+    let mask = sign >> 31;
+    (value ^ mask).wrapping_sub(mask)
+}
+
+/// The part of `o` that is still there in `t`.
+#[inline(always)]
+fn kept_short(o: i32, t: i32) -> i32 {
+    let size = o.unsigned_abs();
+    let along = with_sign_of(o, t);
+    // More than the whole is kept as the whole; held down to just above it, the product fits 32 bits.
+    let along = along.clamp(0, size as i32 + 1) as u32;
+    let share = ((RECIPROCALS[size as usize & 0x7fff] * along + (1 << 14)) >> 15).min(WHOLE);
+    (share as i32 * o + (1 << 14)) >> 15
+}
+
+/// The same for large coefficients: the reciprocal is that of the leading 15 bits.
+#[inline(always)]
+fn kept_long(o: i32, t: i32) -> i32 {
+    let (leading, shift) = leading_bits(o.unsigned_abs());
+    let sign = i64::from(o >> 31);
+    let along = (i64::from(t) ^ sign) - sign;
+    // A shift of 17 belongs to i32::MIN alone; there libvmaf's rounding term is negative.
+    let round = i64::from(1i32 << (14 + shift));
+    let quotient = (i64::from(RECIPROCALS[leading as usize]) * along + round) >> (15 + shift);
+    let share = quotient.clamp(0, i64::from(WHOLE));
+    ((share * i64::from(o) + (1 << 14)) >> 15) as i32
+}
+
+/// A number of at most 15 bits (or 2^15) and the shift that makes it about `size` again.
+#[inline(always)]
+fn leading_bits(size: u32) -> (u32, u32) {
+    let shift = 17u32.saturating_sub((size | 1).leading_zeros());
+    ((size + ((1 << shift) >> 1)) >> shift, shift)
+}

@@ -1,0 +1,104 @@
+//! ADM, the detail loss metric, in integer arithmetic: how much of the reference's detail is still to be seen in the
+//! distorted picture, and how much detail was added to it, over four scales of a wavelet transform.
+//!
+//! S. Li, F. Zhang, L. Ma, K. N. Ngan, "Image Quality Assessment by Separately Evaluating Detail Losses and Additive
+//! Impairments", IEEE Transactions on Multimedia 13(5), 2011, in the fixed-point form of libvmaf. Every sum of a scale is
+//! equal to that of libvmaf's scalar path, also where that path wraps or rounds in a way of its own.
+//!
+//! A scale is worked on row by row (`scale`) by kernels over rows: `wavelet`, `decouple`, `masking`. Number formats of the
+//! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`.
+
+mod decouple;
+mod extractor;
+mod geometry;
+mod masking;
+mod scale;
+mod score;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod wavelet;
+
+use visus_video::Format;
+
+use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options};
+use settings::Settings;
+
+const NAME: &str = "adm";
+
+/// The smallest picture whose fourth scale libvmaf defines.
+const MIN_WIDTH: usize = 17;
+const MIN_HEIGHT: usize = 33;
+
+/// Names for models and for reports, in the order in which libvmaf writes them; those from [`DEBUG_FROM`] on with
+/// `debug` only.
+const FEATURES: [(&str, &str); 18] = [
+    ("VMAF_integer_feature_adm2_score", "integer_adm2"),
+    ("VMAF_integer_feature_aim_score", "integer_aim"),
+    ("VMAF_integer_feature_adm3_score", "integer_adm3"),
+    ("integer_adm_scale0", "integer_adm_scale0"),
+    ("integer_adm_scale1", "integer_adm_scale1"),
+    ("integer_adm_scale2", "integer_adm_scale2"),
+    ("integer_adm_scale3", "integer_adm_scale3"),
+    ("integer_adm", "integer_adm"),
+    ("integer_adm_num", "integer_adm_num"),
+    ("integer_adm_den", "integer_adm_den"),
+    ("integer_adm_num_scale0", "integer_adm_num_scale0"),
+    ("integer_adm_den_scale0", "integer_adm_den_scale0"),
+    ("integer_adm_num_scale1", "integer_adm_num_scale1"),
+    ("integer_adm_den_scale1", "integer_adm_den_scale1"),
+    ("integer_adm_num_scale2", "integer_adm_num_scale2"),
+    ("integer_adm_den_scale2", "integer_adm_den_scale2"),
+    ("integer_adm_num_scale3", "integer_adm_num_scale3"),
+    ("integer_adm_den_scale3", "integer_adm_den_scale3"),
+];
+const DEBUG_FROM: usize = 7;
+
+const FEATURE_NAMES: [&str; FEATURES.len()] = {
+    let mut names = [""; FEATURES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = FEATURES[i].0;
+        i += 1;
+    }
+    names
+};
+
+pub static INFO: Info = Info {
+    name: NAME,
+    help: "Detail loss and additive impairment over four wavelet scales, in integer arithmetic.",
+    options: settings::OPTIONS,
+    features: &FEATURE_NAMES,
+    build,
+};
+
+struct Adm {
+    info: &'static Info,
+    settings: Settings,
+    keys: Vec<Key>,
+}
+
+fn build(info: &'static Info, options: &Options) -> Result<Box<dyn Metric>, MetricError> {
+    let settings = Settings::new(info.name, options)?;
+    let written = if settings.debug { FEATURES.len() } else { DEBUG_FROM };
+    let keys = FEATURES[..written].iter().map(|(feature, short)| Key::new(feature, short, options)).collect();
+    Ok(Box::new(Adm { info, settings, keys }))
+}
+
+impl Metric for Adm {
+    fn info(&self) -> &'static Info {
+        self.info
+    }
+
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        if format.width() < MIN_WIDTH || format.height() < MIN_HEIGHT {
+            let reason = format!("the picture must be at least {MIN_WIDTH}x{MIN_HEIGHT}");
+            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
+        }
+        Ok(Box::new(extractor::Adm::new(self.settings, format)))
+    }
+}

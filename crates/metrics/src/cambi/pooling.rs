@@ -1,0 +1,167 @@
+//! The sum of the strongest values of a picture.
+//!
+//! libvmaf moves the strongest values to the front with a quickselect and adds them up in the order in which that
+//! leaves them. As long as such a sum needs no rounding its order does not matter, and the values can be selected by
+//! counting. Only sums that may be rounded are made in libvmaf's way; that takes large pictures full of strong banding.
+
+/// Strengths are 0, or lie between 0.5 and 2^14: a pair of counts `p`, `q` of at least 1 gives `p * q / (p + q)`.
+const SMALLEST: f32 = 0.5;
+const LIMIT: f32 = 16384.0;
+
+/// Low bits of a value that the first count ignores and the second one resolves.
+const FINE_BITS: u32 = 14;
+/// Zero has the first bin for itself.
+const FIRST_BIN: u32 = (SMALLEST.to_bits() >> FINE_BITS) - 1;
+const BINS: usize = ((LIMIT.to_bits() >> FINE_BITS) - FIRST_BIN) as usize;
+
+/// Partial sums side by side, for vector instructions.
+const LANES: usize = 8;
+
+/// Counters for the selection.
+#[derive(Clone, Debug)]
+pub struct Pooling {
+    coarse: Vec<u32>,
+    fine: Vec<u32>,
+}
+
+/// A sum of positive values, the smallest one in it, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sum {
+    total: f64,
+    smallest: f32,
+    count: usize,
+}
+
+impl Pooling {
+    pub fn new() -> Self {
+        Self { coarse: vec![0; BINS], fine: vec![0; 1 << FINE_BITS] }
+    }
+
+    /// The sum of the `count` largest values, or of all positive ones if they are fewer. `None` if it may need
+    /// rounding: then it depends on the order.
+    pub fn sum_of_largest(&mut self, values: &[f32], count: usize) -> Option<f64> {
+        let mut sum = Sum::of_values_above(values, 0.0);
+        if sum.count > count {
+            let floor = self.nth_largest(values, count);
+            sum = Sum::of_values_above(values, floor);
+            sum.repeat(floor, count - sum.count);
+        }
+        sum.is_exact().then_some(sum.total)
+    }
+
+    /// The value that `count - 1` values stand before. It must be positive.
+    fn nth_largest(&mut self, values: &[f32], count: usize) -> f32 {
+        self.coarse.fill(0);
+        values.iter().for_each(|value| self.coarse[coarse_bin(*value)] += 1);
+        let (bin, left) = bin_of_nth(&self.coarse, count);
+        self.fine.fill(0);
+        let same_bin = values.iter().filter(|value| coarse_bin(**value) == bin);
+        same_bin.for_each(|value| self.fine[fine_bin(*value)] += 1);
+        let (fine, _) = bin_of_nth(&self.fine, left);
+        f32::from_bits((bin as u32 + FIRST_BIN) << FINE_BITS | fine as u32)
+    }
+}
+
+impl Sum {
+    fn of_values_above(values: &[f32], floor: f32) -> Self {
+        let (mut totals, mut smallest, mut counts) = ([0.0; LANES], [f32::INFINITY; LANES], [0; LANES]);
+        let mut add = |lane: usize, value: f32| {
+            let above = value > floor;
+            totals[lane] += f64::from(if above { value } else { 0.0 });
+            counts[lane] += u32::from(above);
+            let candidate = if above { value } else { f32::INFINITY };
+            smallest[lane] = if candidate < smallest[lane] { candidate } else { smallest[lane] };
+        };
+        let (chunks, rest) = values.as_chunks::<LANES>();
+        chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| add(lane, chunk[lane])));
+        rest.iter().for_each(|value| add(0, *value));
+        Self {
+            total: totals.iter().sum(),
+            smallest: smallest.into_iter().fold(f32::INFINITY, f32::min),
+            count: counts.iter().map(|count| *count as usize).sum(),
+        }
+    }
+
+    /// Adds a value several times.
+    fn repeat(&mut self, value: f32, times: usize) {
+        self.total += f64::from(value) * times as f64;
+        self.smallest = self.smallest.min(value);
+        self.count += times;
+    }
+
+    /// Whether the sum is exact in any order: all values are multiples of the smallest one's unit, so partial sums
+    /// are exact while they stay below 2^53 of these. If they do not, `total` is rounded, but never by as much as the
+    /// margin.
+    fn is_exact(&self) -> bool {
+        const MARGIN: f64 = 1.0 - 1.0 / (1 << 20) as f64;
+        let exponent = f32::from_bits(self.smallest.to_bits() & 0x7f80_0000);
+        let unit = f64::from(exponent) / f64::from(1 << 23);
+        self.total <= unit * (1u64 << 53) as f64 * MARGIN
+    }
+}
+
+fn coarse_bin(value: f32) -> usize {
+    debug_assert!(value == 0.0 || (SMALLEST..LIMIT).contains(&value), "{value}");
+    (value.to_bits() >> FINE_BITS).saturating_sub(FIRST_BIN) as usize
+}
+
+fn fine_bin(value: f32) -> usize {
+    (value.to_bits() & ((1 << FINE_BITS) - 1)) as usize
+}
+
+/// The bin that holds the n-th largest value (from 1), and which of this bin's values it is.
+fn bin_of_nth(bins: &[u32], n: usize) -> (usize, usize) {
+    let mut left = n;
+    for (bin, count) in bins.iter().enumerate().rev() {
+        if left <= *count as usize {
+            return (bin, left);
+        }
+        left -= *count as usize;
+    }
+    (0, left)
+}
+
+/// The sum of the `count` largest values in the order in which libvmaf adds them. `values` are those of all pixels.
+pub fn ordered_sum(values: &mut [f32], count: usize) -> f64 {
+    move_largest_to_front(values, count);
+    values[..count].iter().map(|value| f64::from(*value)).sum()
+}
+
+/// Hoare's selection (CACM algorithm 65), always with the value at `count` as pivot: it decides the order in front of
+/// it, and with that the rounding of the sum.
+fn move_largest_to_front(values: &mut [f32], count: usize) {
+    if count == values.len() {
+        return;
+    }
+    let (mut left, mut right) = (0, values.len() as isize - 1);
+    let target = count as isize;
+    while left < right {
+        let (ends, begins) = partition(values, left, right, values[count]);
+        if ends < target {
+            left = begins;
+        }
+        if target < begins {
+            right = ends;
+        }
+    }
+}
+
+/// Swaps values from both ends until none above the pivot stands behind one below it. Returns where the upper part
+/// ends and where the lower part begins; what lies between equals the pivot.
+fn partition(values: &mut [f32], left: isize, right: isize, pivot: f32) -> (isize, isize) {
+    let (mut low, mut high) = (left, right);
+    while low <= high {
+        while values[low as usize] > pivot {
+            low += 1;
+        }
+        while values[high as usize] < pivot {
+            high -= 1;
+        }
+        if low <= high {
+            values.swap(low as usize, high as usize);
+            low += 1;
+            high -= 1;
+        }
+    }
+    (high, low)
+}

@@ -1,0 +1,91 @@
+//! The spatial mask: which pixels lie in a flat surrounding.
+//!
+//! A pixel is flat if it equals its right and its lower neighbour. It is kept by the mask if more than a given number
+//! of the 7x7 pixels around it are flat. The square sum is kept as sums of columns, to which one row is added and from
+//! which one is taken; 49 fits a byte, so that everything here works on bytes.
+
+/// Side of the square.
+const SIDE: usize = 7;
+const REACH: usize = SIDE / 2;
+
+/// Sums of flat pixels for a sliding band of rows.
+#[derive(Clone, Debug)]
+pub struct FlatSums {
+    width: usize,
+    /// The last rows of flags, in a ring.
+    rows: Vec<u8>,
+    next: usize,
+    /// Column sums, with zeros left and right.
+    sums: Vec<u8>,
+}
+
+impl FlatSums {
+    /// For rows of `width` pixels.
+    pub fn new(width: usize) -> Self {
+        Self { width, rows: vec![0; SIDE * width], next: 0, sums: vec![0; width + 2 * REACH] }
+    }
+
+    /// Begins a picture.
+    pub fn start(&mut self) {
+        self.next = 0;
+        self.rows.fill(0);
+        self.sums.fill(0);
+    }
+
+    /// Adds the flags of the next row; for the last row, `below` is the row itself.
+    pub fn push(&mut self, row: &[u16], below: &[u16]) {
+        let (flags, sums) = self.slot();
+        for (sum, flag) in sums.iter_mut().zip(flags.iter()) {
+            *sum -= flag;
+        }
+        flat_row(row, below, flags);
+        for (sum, flag) in sums.iter_mut().zip(flags.iter()) {
+            *sum += flag;
+        }
+    }
+
+    /// Goes on by one row below the picture, where nothing is flat.
+    pub fn push_blank(&mut self) {
+        let (flags, sums) = self.slot();
+        for (sum, flag) in sums.iter_mut().zip(flags.iter_mut()) {
+            *sum -= *flag;
+            *flag = 0;
+        }
+    }
+
+    /// Which pixels are kept in the row that the pushed rows lie around: the one pushed three rows ago.
+    pub fn mask_row(&self, threshold: u8, out: &mut [u8]) {
+        for (out, square) in out.iter_mut().zip(self.sums.windows(SIDE)) {
+            let [a, b, c, d, e, f, g] = *square else { continue };
+            *out = u8::from(a + b + c + d + e + f + g > threshold);
+        }
+    }
+
+    /// The oldest row's flags and the inner part of the sums.
+    fn slot(&mut self) -> (&mut [u8], &mut [u8]) {
+        let at = self.next;
+        self.next = (at + 1) % SIDE;
+        let flags = &mut self.rows[at * self.width..][..self.width];
+        (flags, &mut self.sums[REACH..][..self.width])
+    }
+}
+
+/// How many rows must be pushed after a row before its mask is known.
+pub const MASK_DELAY: usize = REACH;
+
+/// The number of flat pixels that the mask must exceed. It grows with the size of the picture.
+pub fn mask_threshold(width: usize, height: usize) -> u8 {
+    let blocks = (width >> 6) * (height >> 6);
+    let log = if blocks == 0 { 0 } else { blocks.next_power_of_two().trailing_zeros() };
+    ((SIDE * SIDE + 3 * log as usize - 3 * 11 - 1) >> 1) as u8
+}
+
+/// 1 where a pixel equals its right and its lower neighbour; the last one has no right neighbour to differ from.
+fn flat_row(row: &[u16], below: &[u16], out: &mut [u8]) {
+    let last = row.len() - 1;
+    let (below, out) = (&below[..=last], &mut out[..=last]);
+    for x in 0..last {
+        out[x] = u8::from(row[x] == row[x + 1]) & u8::from(row[x] == below[x]);
+    }
+    out[last] = u8::from(row[last] == below[last]);
+}

@@ -1,0 +1,108 @@
+//! From samples of any depth to 10 bits, and the filter that undoes dithering.
+
+use visus_video::Sample;
+
+/// How samples become 10-bit ones: shifted up, or rounded and shifted down. From 12 bits on the largest samples round
+/// up to 1024, one more than 10 bits hold; they are left so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToTenBits {
+    up: u32,
+    down: u32,
+    offset: u32,
+}
+
+impl ToTenBits {
+    pub fn from_depth(depth: u8) -> Self {
+        let depth = u32::from(depth);
+        let down = depth.saturating_sub(10);
+        Self { up: 10u32.saturating_sub(depth), down, offset: (1 << down) >> 1 }
+    }
+
+    #[inline]
+    fn apply<T: Sample>(self, sample: T) -> u16 {
+        let sample: u32 = sample.into();
+        (((sample << self.up) + self.offset) >> self.down) as u16
+    }
+}
+
+/// The row as 10-bit samples.
+pub fn convert_row<T: Sample>(row: &[T], depth: ToTenBits, out: &mut [u16]) {
+    for (out, sample) in out.iter_mut().zip(row) {
+        *out = depth.apply(*sample);
+    }
+}
+
+/// The samples at the given columns as 10-bit ones.
+pub fn pick_row<T: Sample>(row: &[T], columns: &[usize], depth: ToTenBits, out: &mut [u16]) {
+    for (out, column) in out.iter_mut().zip(columns) {
+        *out = depth.apply(row[*column]);
+    }
+}
+
+/// All bits that occur in the row: it exceeds a peak of all ones exactly if one of its samples does.
+pub fn bits_in_row<T: Sample>(row: &[T]) -> u32 {
+    row.iter().fold(0, |bits, sample| bits | Into::<u32>::into(*sample))
+}
+
+/// Replaces each sample by the mean of itself and its neighbours to the right, below, and below to the right.
+pub fn average_rows(row: &mut [u16], below: &[u16]) {
+    let last = row.len() - 1;
+    let below = &below[..=last];
+    for x in 0..last {
+        row[x] = (row[x] + row[x + 1] + below[x] + below[x + 1]) >> 2;
+    }
+    row[last] = (row[last] + below[last]) >> 1;
+}
+
+/// The same for the last row, which has none below.
+pub fn average_last_row(row: &mut [u16]) {
+    for x in 0..row.len() - 1 {
+        row[x] = (row[x] + row[x + 1]) >> 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_become_ten_bits() {
+        for (depth, sample, ten) in [
+            (8, 255u16, 1020),
+            (9, 511, 1022),
+            (10, 1023, 1023),
+            (11, 2047, 1024),
+            (11, 2044, 1022),
+            (12, 4093, 1023),
+            (12, 4094, 1024),
+            (16, 65535, 1024),
+            (16, 31, 0),
+            (16, 32, 1),
+        ] {
+            let (mut converted, mut picked) = ([0], [0]);
+            convert_row(&[sample], ToTenBits::from_depth(depth), &mut converted);
+            pick_row(&[0, sample], &[1], ToTenBits::from_depth(depth), &mut picked);
+            assert_eq!((converted, picked), ([ten], [ten]), "{depth}");
+        }
+    }
+
+    #[test]
+    fn averages_look_right_and_down() {
+        let mut row = [4, 8, 1024, 1024];
+        average_rows(&mut row, &[1, 1, 1024, 1023]);
+        assert_eq!(row, [(4 + 8 + 1 + 1) / 4, (8 + 1024 + 1 + 1024) / 4, 4095 / 4, 2047 / 2]);
+        average_last_row(&mut row);
+        assert_eq!(row, [(3 + 514) / 2, (514 + 1023) / 2, 1023, 1023]);
+        let mut single = [7];
+        average_rows(&mut single, &[4]);
+        average_last_row(&mut single);
+        assert_eq!(single, [5]);
+    }
+
+    #[test]
+    fn bits_show_samples_above_the_peak() {
+        assert!(bits_in_row(&[1023u16, 0, 512]) <= 1023);
+        assert!(bits_in_row(&[1u16, 1024, 0]) > 1023);
+        assert_eq!(bits_in_row(&[128u8, 3]), 131);
+    }
+}

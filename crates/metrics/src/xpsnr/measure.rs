@@ -1,0 +1,199 @@
+//! The weighted errors of one pair of pictures.
+
+use std::ops::Range;
+
+use visus_video::{Format, Plane, Sample};
+
+use super::layout::{Layout, part};
+use super::scalar::{
+    GroupColumns, first_difference, first_group_difference, high_pass, second_difference,
+    second_group_difference, squared_error,
+};
+use super::weights::{TINY_BLOCK, smooth, weight};
+
+/// Blocks above HD whose active part ends before this column of theirs have no spatial activity. That is what FFmpeg's
+/// filter does, by accident; without it pictures of 4096 columns would differ from its figures.
+const NARROW: usize = 12;
+
+/// How strongly temporal activity counts against spatial activity.
+const TEMPORAL_GAIN: u64 = 2;
+
+/// Luma of the pictures before the source. The second one is there if second differences are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct History<'a, T> {
+    pub before: Plane<'a, T>,
+    pub earlier: Option<Plane<'a, T>>,
+}
+
+/// Measures pairs of one format.
+#[derive(Clone, Debug)]
+pub struct Measure {
+    layout: Layout,
+    chroma_shifts: (u32, u32),
+    weights: Vec<f64>,
+    /// Sums for the blocks of one row.
+    spatial: Vec<u64>,
+    temporal: Vec<u64>,
+    errors: Vec<u64>,
+    groups: GroupColumns,
+}
+
+impl Measure {
+    pub fn new(format: &Format) -> Self {
+        let layout = Layout::new(format);
+        let sums = || vec![0; layout.columns];
+        Self {
+            layout,
+            chroma_shifts: format.chroma().shifts(),
+            weights: vec![0.0; layout.columns * layout.rows],
+            spatial: sums(),
+            temporal: sums(),
+            errors: sums(),
+            groups: GroupColumns::new(layout.width),
+        }
+    }
+
+    /// Finds the weights of all blocks.
+    pub fn weigh<'a, T: Sample>(&mut self, source: Plane<'a, T>, history: &History<'a, T>) {
+        for row in 0..self.layout.rows {
+            self.add_spatial_activity(source, row);
+            self.add_temporal_activity(source, history, row);
+            for column in 0..self.layout.columns {
+                self.weights[row * self.layout.columns + column] = self.block_weight(column, row);
+            }
+        }
+        if self.layout.smoothed {
+            smooth(&mut self.weights, self.layout.columns);
+        }
+    }
+
+    fn block_weight(&self, column: usize, row: usize) -> f64 {
+        let layout = &self.layout;
+        let active = layout.active_across(column).len() * layout.active_down(row).len();
+        if active == 0 {
+            return TINY_BLOCK;
+        }
+        let pixels = layout.across(column).len() * layout.down(row).len();
+        let spatial = self.spatial[column] as f64 / active as f64;
+        weight(spatial + self.temporal[column] as f64 / pixels as f64, layout)
+    }
+
+    fn add_spatial_activity<T: Sample>(&mut self, source: Plane<'_, T>, row: usize) {
+        self.spatial.fill(0);
+        let down = self.layout.active_down(row);
+        if self.layout.grouped {
+            down.step_by(2).for_each(|y| self.add_grouped_row(source, y));
+        } else {
+            down.for_each(|y| self.add_plain_row(source, y));
+        }
+    }
+
+    fn add_plain_row<T: Sample>(&mut self, source: Plane<'_, T>, y: usize) {
+        for (column, sum) in self.spatial.iter_mut().enumerate() {
+            let across = self.layout.active_across(column);
+            if !across.is_empty() {
+                let part = |y: usize| &source.row(y)[across.start - 1..across.end + 1];
+                *sum += high_pass(part(y - 1), part(y), part(y + 1));
+            }
+        }
+    }
+
+    /// Below the picture its last row is repeated.
+    fn add_grouped_row<T: Sample>(&mut self, source: Plane<'_, T>, y: usize) {
+        let last = self.layout.height - 1;
+        self.groups.fill([0, 1, 2, 3, 4, 5].map(|i| source.row((y + i - 2).min(last))));
+        for (column, sum) in self.spatial.iter_mut().enumerate() {
+            let across = self.layout.active_across(column);
+            if across.end - self.layout.across(column).start > NARROW {
+                *sum += self.groups.high_pass(across);
+            }
+        }
+    }
+
+    fn add_temporal_activity<'a, T: Sample>(
+        &mut self,
+        source: Plane<'a, T>,
+        history: &History<'a, T>,
+        row: usize,
+    ) {
+        self.temporal.fill(0);
+        let (down, step) = (self.layout.down(row), if self.layout.grouped { 2 } else { 1 });
+        for y in down.step_by(step) {
+            for (column, sum) in self.temporal.iter_mut().enumerate() {
+                let across = self.layout.across(column);
+                let change = if self.layout.grouped {
+                    grouped_change(source, history, y, across)
+                } else {
+                    plain_change(source, history, y, across)
+                };
+                *sum += TEMPORAL_GAIN * change;
+            }
+        }
+    }
+
+    /// The weighted sum of squared errors of a plane, its root taken. Pictures that are too small for blocks are not
+    /// weighted.
+    pub fn error<T: Sample>(&mut self, plane: usize, source: Plane<'_, T>, distorted: Plane<'_, T>) -> f64 {
+        if self.layout.block == 0 {
+            let sum: u64 = source.rows().zip(distorted.rows()).map(|(a, b)| squared_error(a, b)).sum();
+            return (sum as f64).sqrt();
+        }
+        let (across, down) = if plane == 0 { (0, 0) } else { self.chroma_shifts };
+        let block = (self.layout.block >> across, self.layout.block >> down);
+        let mut sum = 0.0;
+        for row in 0..self.layout.rows {
+            self.add_errors(source, distorted, part(row, block.1, source.height()), block.0);
+            let weights = &self.weights[row * self.layout.columns..];
+            for (error, weight) in self.errors.iter().zip(weights) {
+                sum += *error as f64 * weight;
+            }
+        }
+        // Rounded to a whole number, as the sum of squared errors is one.
+        ((sum * self.layout.average_activity + 0.5) as u64 as f64).sqrt()
+    }
+
+    /// Finds the squared errors of a row of blocks.
+    fn add_errors<T: Sample>(
+        &mut self,
+        source: Plane<'_, T>,
+        distorted: Plane<'_, T>,
+        down: Range<usize>,
+        block: usize,
+    ) {
+        self.errors.fill(0);
+        for y in down {
+            for (column, sum) in self.errors.iter_mut().enumerate() {
+                let across = part(column, block, source.width());
+                *sum += squared_error(&source.row(y)[across.clone()], &distorted.row(y)[across]);
+            }
+        }
+    }
+}
+
+fn plain_change<'a, T: Sample>(
+    source: Plane<'a, T>,
+    history: &History<'a, T>,
+    y: usize,
+    across: Range<usize>,
+) -> u64 {
+    let part = |plane: Plane<'a, T>| &plane.row(y)[across.clone()];
+    match history.earlier {
+        None => first_difference(part(source), part(history.before)),
+        Some(earlier) => second_difference(part(source), part(history.before), part(earlier)),
+    }
+}
+
+/// The same for the groups that begin in row `y`. Below the picture its last row is repeated.
+fn grouped_change<'a, T: Sample>(
+    source: Plane<'a, T>,
+    history: &History<'a, T>,
+    y: usize,
+    across: Range<usize>,
+) -> u64 {
+    let lower = (y + 1).min(source.height() - 1);
+    let pair = |plane: Plane<'a, T>| [y, lower].map(|y| &plane.row(y)[across.clone()]);
+    match history.earlier {
+        None => first_group_difference(pair(source), pair(history.before)),
+        Some(earlier) => second_group_difference(pair(source), pair(history.before), pair(earlier)),
+    }
+}

@@ -1,0 +1,272 @@
+//! A bounded pool of frames: the memory that pictures live in, and the back-pressure on readers.
+//!
+//! A reader takes a frame, fills it and passes it on; when the last user lets go, the memory comes back. A reader that
+//! runs ahead finds the pool empty and waits, so the number of frames never exceeds the count given at the start.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::{Format, Frame};
+
+/// Hands out at most `count` frames of one format. Clones share the same frames.
+#[derive(Clone)]
+pub struct Pool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    format: Format,
+    count: usize,
+    stock: Mutex<Stock>,
+    returned: Condvar,
+}
+
+struct Stock {
+    free: Vec<Frame>,
+    /// Frames that were never needed so far and so were never allocated.
+    unmade: usize,
+    closed: bool,
+}
+
+impl Pool {
+    /// A pool of `count` frames, at least one. Nothing is allocated before it is taken.
+    pub fn new(format: Format, count: usize) -> Self {
+        let count = count.max(1);
+        let stock = Stock { free: Vec::new(), unmade: count, closed: false };
+        Self {
+            shared: Arc::new(Shared { format, count, stock: Mutex::new(stock), returned: Condvar::new() }),
+        }
+    }
+
+    /// Waits for a frame; `None` once the pool is closed. The frame holds zeros or an earlier picture.
+    pub fn take(&self) -> Option<PooledFrame> {
+        let mut stock = self.shared.lock();
+        while !stock.closed && stock.is_empty() {
+            stock = self.shared.returned.wait(stock).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.draw(stock)
+    }
+
+    /// A frame if one is free at this moment.
+    pub fn try_take(&self) -> Option<PooledFrame> {
+        self.draw(self.shared.lock())
+    }
+
+    /// Ends the pool: all who wait and all who come later get `None`. Frames in use stay valid.
+    pub fn close(&self) {
+        let mut stock = self.shared.lock();
+        stock.closed = true;
+        stock.free = Vec::new();
+        self.shared.returned.notify_all();
+    }
+
+    pub fn format(&self) -> &Format {
+        &self.shared.format
+    }
+
+    /// The most frames that can be out at the same time.
+    pub fn count(&self) -> usize {
+        self.shared.count
+    }
+
+    /// Frames that were allocated so far.
+    pub fn allocated(&self) -> usize {
+        self.shared.count - self.shared.lock().unmade
+    }
+
+    fn draw(&self, mut stock: MutexGuard<'_, Stock>) -> Option<PooledFrame> {
+        if stock.closed || stock.is_empty() {
+            return None;
+        }
+        // The frame that came back last is the one that may still be in the caches.
+        let used = stock.free.pop();
+        if used.is_none() {
+            stock.unmade -= 1;
+        }
+        drop(stock);
+        let frame = used.unwrap_or_else(|| Frame::new(self.shared.format));
+        Some(PooledFrame { frame: Some(frame), home: Arc::clone(&self.shared) })
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({} x {})", self.shared.count, self.shared.format)
+    }
+}
+
+impl Shared {
+    /// No code that can panic runs under the lock, so a poisoned lock still guards a whole stock.
+    fn lock(&self) -> MutexGuard<'_, Stock> {
+        self.stock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self, frame: Frame) {
+        let mut stock = self.lock();
+        if !stock.closed {
+            stock.free.push(frame);
+            self.returned.notify_one();
+        }
+    }
+}
+
+impl Stock {
+    fn is_empty(&self) -> bool {
+        self.free.is_empty() && self.unmade == 0
+    }
+}
+
+/// A frame on loan from a [`Pool`]; dropping it gives the memory back. Put it into an `Arc` to share it.
+pub struct PooledFrame {
+    /// Empty only while it is being dropped.
+    frame: Option<Frame>,
+    home: Arc<Shared>,
+}
+
+impl Deref for PooledFrame {
+    type Target = Frame;
+
+    fn deref(&self) -> &Frame {
+        self.frame.as_ref().expect("a loan holds its frame until it is dropped")
+    }
+}
+
+impl DerefMut for PooledFrame {
+    fn deref_mut(&mut self) -> &mut Frame {
+        self.frame.as_mut().expect("a loan holds its frame until it is dropped")
+    }
+}
+
+impl Drop for PooledFrame {
+    fn drop(&mut self) {
+        if let Some(frame) = self.frame.take() {
+            self.home.give_back(frame);
+        }
+    }
+}
+
+impl fmt::Debug for PooledFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PooledFrame({})", self.home.format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Chroma;
+
+    /// Long enough that a waiter would have shown up if it had not waited.
+    const A_WHILE: Duration = Duration::from_millis(50);
+    const TOO_LONG: Duration = Duration::from_secs(30);
+
+    fn pool(count: usize) -> Pool {
+        Pool::new(Format::new(16, 8, Chroma::C420, 8).unwrap(), count)
+    }
+
+    #[test]
+    fn allocates_only_what_is_used_at_the_same_time() {
+        let pool = pool(3);
+        assert_eq!(pool.allocated(), 0);
+        for _ in 0..10 {
+            drop(pool.take().unwrap());
+        }
+        assert_eq!(pool.allocated(), 1);
+        let held = [pool.take().unwrap(), pool.take().unwrap(), pool.take().unwrap()];
+        assert_eq!(pool.allocated(), 3);
+        assert!(pool.try_take().is_none());
+        drop(held);
+        assert!(pool.try_take().is_some());
+        assert_eq!(pool.allocated(), 3);
+    }
+
+    #[test]
+    fn the_same_memory_comes_back() {
+        let pool = pool(1);
+        let mut frame = pool.take().unwrap();
+        frame.plane_mut_u8(0).unwrap().row_mut(3)[5] = 77;
+        drop(frame);
+        let frame = pool.take().unwrap();
+        let crate::PlaneView::U8(plane) = frame.plane(0) else { panic!("8-bit frame expected") };
+        assert_eq!(plane.row(3)[5], 77);
+    }
+
+    #[test]
+    fn a_taker_waits_until_the_last_share_is_dropped() {
+        let pool = pool(1);
+        let share = Arc::new(pool.take().unwrap());
+        let other = Arc::clone(&share);
+        let (sender, receiver) = mpsc::channel();
+        let waiter = thread::spawn({
+            let pool = pool.clone();
+            move || sender.send(pool.take().is_some()).unwrap()
+        });
+        drop(share);
+        assert!(receiver.recv_timeout(A_WHILE).is_err());
+        drop(other);
+        assert_eq!(receiver.recv_timeout(TOO_LONG), Ok(true));
+        waiter.join().unwrap();
+    }
+
+    #[test]
+    fn closing_wakes_all_who_wait() {
+        let pool = pool(1);
+        let held = pool.take().unwrap();
+        let (sender, receiver) = mpsc::channel();
+        let waiters = [0; 3].map(|_| {
+            let (pool, sender) = (pool.clone(), sender.clone());
+            thread::spawn(move || sender.send(pool.take().is_none()).unwrap())
+        });
+        assert!(receiver.recv_timeout(A_WHILE).is_err());
+        pool.close();
+        for _ in 0..3 {
+            assert_eq!(receiver.recv_timeout(TOO_LONG), Ok(true));
+        }
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
+        assert_eq!(held.format(), pool.format());
+        drop(held);
+        assert!(pool.take().is_none() && pool.try_take().is_none());
+    }
+
+    #[test]
+    fn a_frame_outlives_its_pool() {
+        let pool = pool(2);
+        let frame = pool.take().unwrap();
+        drop(pool);
+        assert_eq!(frame.format().width(), 16);
+    }
+
+    #[test]
+    fn a_count_of_zero_still_gives_one_frame() {
+        let pool = pool(0);
+        assert_eq!(pool.count(), 1);
+        assert!(pool.take().is_some());
+    }
+
+    #[test]
+    fn many_threads_never_hold_more_than_the_count() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let pool = pool(4);
+        let (out, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let frame = pool.take().unwrap();
+                        most.fetch_max(out.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        out.fetch_sub(1, Ordering::SeqCst);
+                        drop(frame);
+                    }
+                });
+            }
+        });
+        assert!(most.load(Ordering::SeqCst) <= 4 && pool.allocated() <= 4);
+    }
+}

@@ -1,0 +1,104 @@
+//! Where frames come from: what every source can do, and the ways to open one.
+
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+use crate::input::Input;
+use crate::reader::Reader;
+use crate::{ChromaRounding, Format, Frame, Info, ReadError};
+
+/// A sequence of frames of one format, read once from front to back.
+pub trait Source: Send {
+    fn format(&self) -> &Format;
+
+    /// The source as the user named it.
+    fn name(&self) -> &str;
+
+    /// What else is known about the video, warnings included.
+    fn info(&self) -> &Info;
+
+    /// Frames taken so far, read or skipped: the index of the next frame.
+    fn frames_read(&self) -> u64;
+
+    /// Fills `frame` with the next picture; `false` is the regular end. The samples are those of the file, also where
+    /// they exceed the bit depth. After `false` or an error the content of `frame` is unspecified, and an error
+    /// never turns into a regular end on the next call.
+    fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError>;
+
+    /// Passes over up to `count` frames and says how many there were; fewer is the regular end.
+    fn skip(&mut self, count: u64) -> Result<u64, ReadError>;
+
+    /// Whole frames from the first to the last, as the length of the input told when it was opened; `None` for pipes.
+    /// Meant for progress: frame headers of varying length, or a file that still grows, make it differ from what
+    /// [`read`](Self::read) will give.
+    fn total_frames(&self) -> Option<u64>;
+
+    /// Frames per second, as a ratio.
+    fn frame_rate(&self) -> Option<(u32, u32)> {
+        self.info().frame_rate
+    }
+}
+
+/// Opens raw video if a format is given, else Y4M. The path `-` is standard input; named pipes work and are waited for.
+///
+/// Two inputs cannot both be standard input; that is for the caller to refuse.
+pub fn open(path: impl AsRef<Path>, raw: Option<Format>) -> Result<Box<dyn Source>, ReadError> {
+    Ok(match raw {
+        Some(format) => Box::new(open_raw(path, format)?),
+        None => Box::new(open_y4m(path)?),
+    })
+}
+
+/// Opens a Y4M file.
+pub fn open_y4m(path: impl AsRef<Path>) -> Result<Reader, ReadError> {
+    Reader::y4m(Input::open(path.as_ref())?)
+}
+
+/// Opens raw planar video. Odd sizes are read as [`ChromaRounding::Auto`] says.
+pub fn open_raw(path: impl AsRef<Path>, format: Format) -> Result<Reader, ReadError> {
+    open_raw_rounded(path, format, ChromaRounding::Auto)
+}
+
+/// Opens raw planar video whose odd-sized chroma lies in the file as the caller says.
+pub fn open_raw_rounded(
+    path: impl AsRef<Path>,
+    format: Format,
+    rounding: ChromaRounding,
+) -> Result<Reader, ReadError> {
+    Reader::raw(Input::open(path.as_ref())?, format, rounding)
+}
+
+/// Y4M from anything that can be read, such as a pipe from another program.
+pub fn y4m_stream(name: &str, bytes: impl Read + Send + 'static) -> Result<Reader, ReadError> {
+    Reader::y4m(Input::stream(name, bytes))
+}
+
+/// Raw planar video from anything that can be read.
+pub fn raw_stream(
+    name: &str,
+    bytes: impl Read + Send + 'static,
+    format: Format,
+    rounding: ChromaRounding,
+) -> Result<Reader, ReadError> {
+    Reader::raw(Input::stream(name, bytes), format, rounding)
+}
+
+/// Y4M from something whose length can be known, read as a file would be.
+pub fn y4m_seekable(name: &str, bytes: impl Read + Seek + Send + 'static) -> Result<Reader, ReadError> {
+    Reader::y4m(Input::seekable(name, bytes).map_err(|source| cannot_open(name, source))?)
+}
+
+/// Raw planar video from something whose length can be known, read as a file would be.
+pub fn raw_seekable(
+    name: &str,
+    bytes: impl Read + Seek + Send + 'static,
+    format: Format,
+    rounding: ChromaRounding,
+) -> Result<Reader, ReadError> {
+    let input = Input::seekable(name, bytes).map_err(|source| cannot_open(name, source))?;
+    Reader::raw(input, format, rounding)
+}
+
+fn cannot_open(name: &str, source: io::Error) -> ReadError {
+    ReadError::Open { file: name.to_owned(), source }
+}

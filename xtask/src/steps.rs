@@ -1,0 +1,89 @@
+//! The steps of a full check, in the order in which they fail fastest.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::tidy;
+
+/// The project's folder.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Everything that must hold.
+pub fn test() -> Result<()> {
+    let started = Instant::now();
+    if has_component("fmt") {
+        cargo(&["fmt", "--all", "--check"])?;
+    }
+    step("tidy", || tidy::check(&root()))?;
+    if has_component("clippy") {
+        cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    }
+    say_golden();
+    cargo(&["test", "--workspace"])?;
+    cargo(&["run", "--release", "--", "demo", "--quiet"])?;
+    cargo(&["run", "--release", "--", "selftest"])?;
+    println!("xtask test: all passed in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The golden figures alone.
+pub fn goldens() -> Result<()> {
+    if std::env::var_os("VISUS_GOLDEN").is_none() {
+        bail!("VISUS_GOLDEN does not name the folder of golden figures");
+    }
+    cargo(&["test", "--package", "visus", "--test", "golden", "--", "--nocapture"])
+}
+
+/// Formatting and lints are parts of the toolchain that may be absent; rustup brings them where it can.
+fn has_component(name: &str) -> bool {
+    let present = || {
+        Command::new("cargo").args([name, "--version"]).output().is_ok_and(|output| output.status.success())
+    };
+    if present() {
+        return true;
+    }
+    let component = if name == "fmt" { "rustfmt" } else { name };
+    let _ = Command::new("rustup").args(["component", "add", component]).status();
+    let now = present();
+    if !now {
+        eprintln!("!!! cargo {name} is not installed and rustup could not add it: THIS CHECK IS LEFT OUT");
+    }
+    now
+}
+
+fn say_golden() {
+    match std::env::var("VISUS_GOLDEN") {
+        Ok(folder) => println!("golden figures: {folder}"),
+        Err(_) => eprintln!(
+            "!!! VISUS_GOLDEN is not set: figures of golden clips are NOT compared (the built-in ones of the self-test are)"
+        ),
+    }
+}
+
+fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
+    println!("--- {name}");
+    let started = Instant::now();
+    run().with_context(|| name.to_owned())?;
+    println!("--- {name}: {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn cargo(args: &[&str]) -> Result<()> {
+    step(&format!("cargo {}", args.join(" ")), || {
+        let status = Command::new(env!("CARGO"))
+            .args(args)
+            .current_dir(root())
+            .status()
+            .context("cargo does not start")?;
+        if !status.success() {
+            bail!("it ended with {status}");
+        }
+        Ok(())
+    })
+}
