@@ -39,6 +39,7 @@ pub mod resize;
 pub mod separable;
 pub mod speed;
 mod squares;
+pub mod ssimulacra2;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;

@@ -22,6 +22,7 @@ pub static METRICS: &[&Info] = &[
     &crate::vif::INFO,
     &crate::cambi::INFO,
     &crate::null::INFO,
+    &crate::ssimulacra2::INFO,
     &crate::xpsnr::INFO,
 ];
 

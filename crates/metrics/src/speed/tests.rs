@@ -146,6 +146,11 @@ fn too_small_pictures_are_refused_with_the_smallest_size() {
     }
 }
 
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(with_causes).unwrap_or_default();
+    format!("{error} {cause}")
+}
+
 #[test]
 fn what_has_no_meaning_is_refused() {
     let mono = format(640, 480, Chroma::C400, 8);
@@ -157,7 +162,7 @@ fn what_has_no_meaning_is_refused() {
             ("speed_prescale_method=box", "nearest, bilinear, bicubic, lanczos4"),
             ("speed_prescale=0.05", "from 0.1 to 4"),
         ] {
-            let text = build(name, options).err().unwrap().to_string();
+            let text = with_causes(&build(name, options).err().unwrap());
             assert!(text.contains(word) && text.contains(options), "{name} {options}: {text}");
         }
     }

@@ -178,7 +178,10 @@ fn refusals_name_the_reason() {
     let reason = |given| build(given).map(|_| ()).unwrap_err().to_string();
     assert_eq!(reason("heatmaps_path=maps"), "cambi: heatmaps_path is not supported yet");
     assert_eq!(reason("eotf=hlg"), "cambi: there is no EOTF 'hlg': it must be bt1886 or pq");
-    assert!(reason("enc_width=0").contains("180 to 7680"));
+    let Err(MetricError::Option { source, .. }) = build("enc_width=0") else {
+        panic!("enc_width=0 is taken")
+    };
+    assert!(source.to_string().contains("180 to 7680"));
     let small = frame(&picture(Kind::Flat, 215, 215, 8, 0), 8);
     assert!(scores("", &small, &small).unwrap_err().to_string().contains("at least 216"));
 }
