@@ -1,7 +1,7 @@
 //! Workers: windows in, rows of raw numbers out, in any order.
 
 use crossbeam_channel::{Receiver, Sender};
-use visus_metrics::{Extractor, Level, MetricError, Pair, Window};
+use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Window};
 use visus_video::{Format, PlaneView};
 
 use crate::Plan;
@@ -19,16 +19,89 @@ pub(crate) struct RawRow {
 /// The extractors and scratch of one thread.
 pub(crate) struct Worker<'a> {
     plan: &'a Plan,
-    extractors: Vec<Box<dyn Extractor>>,
+    teams: Vec<Team>,
     step: u64,
+}
+
+/// Metrics of one kind and what computes them: their places in the plan, and one extractor for all or each its own.
+struct Team {
+    places: Vec<usize>,
+    every_frame: bool,
+    extractor: TeamExtractor,
+}
+
+enum TeamExtractor {
+    Joint(Box<dyn GroupExtractor>),
+    Single(Box<dyn Extractor>),
+}
+
+impl Team {
+    fn single(plan: &Plan, place: usize, format: &Format, level: Level) -> Result<Self, MetricError> {
+        let metric = &plan.metrics[place].metric;
+        let extractor = TeamExtractor::Single(metric.extractor(format, level)?);
+        Ok(Self { places: vec![place], every_frame: metric.needs().every_frame, extractor })
+    }
+
+    /// Metrics of one kind together if the kind can do that, else apart.
+    fn of_kind(
+        plan: &Plan,
+        places: &[usize],
+        format: &Format,
+        level: Level,
+    ) -> Result<Vec<Self>, MetricError> {
+        let group: Vec<&dyn Metric> = places.iter().map(|place| &*plan.metrics[*place].metric).collect();
+        let joint = if group.len() > 1 { group[0].group_extractor(&group, format, level) } else { None };
+        match joint {
+            Some(extractor) => Ok(vec![Self {
+                places: places.to_vec(),
+                every_frame: group[0].needs().every_frame,
+                extractor: TeamExtractor::Joint(extractor?),
+            }]),
+            None => places.iter().map(|place| Self::single(plan, *place, format, level)).collect(),
+        }
+    }
+
+    fn extract(
+        &mut self,
+        window: &Window<'_>,
+        values: &mut [Vec<f64>],
+        plan: &Plan,
+    ) -> Result<(), MetricError> {
+        for place in &self.places {
+            values[*place].resize(plan.metrics[*place].metric.raw_len(), 0.0);
+        }
+        match &mut self.extractor {
+            TeamExtractor::Single(extractor) => extractor.extract(window, &mut values[self.places[0]]),
+            TeamExtractor::Joint(extractor) => {
+                let rows = values.iter_mut().enumerate().filter(|(place, _)| self.places.contains(place));
+                let mut rows: Vec<&mut [f64]> = rows.map(|(_, row)| &mut row[..]).collect();
+                extractor.extract(window, &mut rows)
+            }
+        }
+    }
+}
+
+/// The places of the plan's metrics, by kind.
+fn kinds(plan: &Plan) -> Vec<Vec<usize>> {
+    let mut kinds: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (place, planned) in plan.metrics.iter().enumerate() {
+        let name = planned.metric.info().name;
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, places)) => places.push(place),
+            None => kinds.push((name, vec![place])),
+        }
+    }
+    kinds.into_iter().map(|(_, places)| places).collect()
 }
 
 impl<'a> Worker<'a> {
     /// Fails if a metric refuses the format.
     pub fn new(plan: &'a Plan, format: &Format, level: Level, step: u64) -> Result<Self, MetricError> {
-        let extractors: Result<_, _> =
-            plan.metrics.iter().map(|planned| planned.metric.extractor(format, level)).collect();
-        Ok(Self { plan, extractors: extractors?, step: step.max(1) })
+        let mut teams = Vec::new();
+        for places in kinds(plan) {
+            teams.extend(Team::of_kind(plan, &places, format, level)?);
+        }
+        Ok(Self { plan, teams, step: step.max(1) })
     }
 
     /// Works until there are no more jobs or nobody wants the rows.
@@ -53,14 +126,9 @@ impl<'a> Worker<'a> {
             before_previous: earlier.next(),
         };
         let listed = job.index.is_multiple_of(self.step);
-        let mut values = Vec::with_capacity(self.extractors.len());
-        for (planned, extractor) in self.plan.metrics.iter().zip(&mut self.extractors) {
-            let mut raw = Vec::new();
-            if listed || planned.metric.needs().every_frame {
-                raw.resize(planned.metric.raw_len(), 0.0);
-                extractor.extract(&window, &mut raw)?;
-            }
-            values.push(raw);
+        let mut values = vec![Vec::new(); self.plan.metrics.len()];
+        for team in self.teams.iter_mut().filter(|team| listed || team.every_frame) {
+            team.extract(&window, &mut values, self.plan)?;
         }
         Ok(RawRow { index: job.index, values, identical: same_pictures(window.current) })
     }

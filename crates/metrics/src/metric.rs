@@ -1,5 +1,7 @@
 //! The shape every metric has: definition, extractor, fold.
 
+use std::any::Any;
+
 use visus_video::{Format, Frame};
 
 use crate::{Level, OptionError, OptionSpec, Options};
@@ -103,7 +105,7 @@ pub enum MetricError {
 }
 
 /// A metric with its options set.
-pub trait Metric: Send + Sync {
+pub trait Metric: Any + Send + Sync {
     fn info(&self) -> &'static Info;
 
     /// Its columns, in the order in which libvmaf writes them.
@@ -121,6 +123,18 @@ pub trait Metric: Send + Sync {
     /// Scratch and tables for one worker. Refuses formats that the metric has no meaning for.
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError>;
 
+    /// One extractor for several metrics of this kind that differ in options only, where they share most of their work.
+    /// `None` if there is nothing to gain; then each has its own.
+    fn group_extractor(
+        &self,
+        group: &[&dyn Metric],
+        format: &Format,
+        level: Level,
+    ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
+        let _ = (group, format, level);
+        None
+    }
+
     /// The ordered half. The default passes raw numbers through as scores.
     fn fold(&self, format: &Format) -> Box<dyn Fold> {
         let _ = format;
@@ -132,6 +146,12 @@ pub trait Metric: Send + Sync {
 pub trait Extractor: Send {
     /// Fills `raw`, which has `raw_len` entries.
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError>;
+}
+
+/// The parallel half of several metrics at once.
+pub trait GroupExtractor: Send {
+    /// Fills one row per metric, in the order of the group.
+    fn extract(&mut self, window: &Window<'_>, rows: &mut [&mut [f64]]) -> Result<(), MetricError>;
 }
 
 /// Receives scores from a fold.

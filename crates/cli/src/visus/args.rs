@@ -19,6 +19,8 @@ pub enum Command {
     Score(Box<ScoreArgs>),
     /// List the built-in models and say which one fits which screen
     Models(ModelsArgs),
+    /// List the metrics and their options
+    Metrics(MetricsArgs),
     /// Make a clip pair with a known flaw, score it and show the result
     Demo(DemoArgs),
     /// Compare this machine's scores with libvmaf's figures, at every CPU level
@@ -111,6 +113,12 @@ pub struct ModelsArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct MetricsArgs {
+    /// Only this metric, with all its options
+    pub metric: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

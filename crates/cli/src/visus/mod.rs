@@ -5,6 +5,7 @@ mod demo;
 mod draw;
 mod inputs;
 pub mod level;
+mod metrics;
 mod model_choice;
 mod models;
 mod score;
@@ -26,6 +27,7 @@ pub fn main() -> ExitCode {
     let result = match args.command {
         Command::Score(args) => score::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Completions { shell } => shell::completions(shell),
