@@ -23,6 +23,8 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Make a clip pair with a known flaw, score it and show the result
     Demo(DemoArgs),
+    /// Measure speed and memory, beside a `vmaf` binary if there is one
+    Bench(BenchArgs),
     /// Compare this machine's scores with libvmaf's figures, at every CPU level
     Selftest(SelftestArgs),
     /// Print a completion script for a shell
@@ -52,7 +54,7 @@ pub struct ScoreArgs {
     #[arg(short, long, value_name = "FORMAT", requires = "size")]
     pub pix_fmt: Option<PixFmt>,
 
-    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, or `all`; may be repeated
+    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, `all` or `none`; may be repeated
     #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
     pub models: Vec<String>,
 
@@ -130,6 +132,40 @@ pub struct DemoArgs {
     /// No progress bar
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct BenchArgs {
+    /// What to measure: models (v0.6.1, v0.6.1+neg+4k, b_v0.6.3, v1-3h, twelve) or metrics (vif, adm, …) [default: all]
+    pub subjects: Vec<String>,
+
+    /// Sizes: 576x324, 720p, 1080p, 2160p
+    #[arg(long, value_delimiter = ',', default_value = "1080p")]
+    pub sizes: Vec<String>,
+
+    /// Bit depths
+    #[arg(long, value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u8).range(8..=16))]
+    pub depths: Vec<u8>,
+
+    /// Worker threads
+    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+
+    /// How often each program runs; the lowest figure counts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+
+    /// Hold both programs to this CPU level
+    #[arg(long)]
+    pub level: Option<visus_metrics::Level>,
+
+    /// A `vmaf` binary to compare with [default: the variable VMAF_BIN]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
+    pub peer: Option<PathBuf>,
+
+    /// Also write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

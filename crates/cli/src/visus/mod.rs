@@ -1,6 +1,7 @@
 //! `visus`: the command for people.
 
 mod args;
+mod bench;
 mod demo;
 mod draw;
 mod inputs;
@@ -29,6 +30,7 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),

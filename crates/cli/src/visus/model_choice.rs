@@ -19,7 +19,8 @@ const HIGH_FRAME_RATE: f64 = 45.0;
 /// A picture higher than this is taken for 4K.
 const HIGHEST_HD: usize = 1440;
 
-/// Resolves every `--model`. `auto` picks by size and frame rate, `all` takes each built-in model that fits.
+/// Resolves every `--model`. `auto` picks by size and frame rate, `all` takes each built-in model that fits,
+/// `none` leaves it at metrics.
 pub fn choose(words: &[String], format: &Format, frame_rate: Option<(u32, u32)>) -> Result<Choice> {
     let mut choice = Choice { models: Vec::new(), reasons: Vec::new() };
     for word in words {
@@ -30,6 +31,7 @@ pub fn choose(words: &[String], format: &Format, frame_rate: Option<(u32, u32)>)
                 choice.reasons.push(reason);
             }
             "all" => add_all(format, &mut choice),
+            "none" => {}
             other => choice.models.push(named(other)?),
         }
     }
