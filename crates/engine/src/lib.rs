@@ -19,6 +19,7 @@
 
 mod cancel;
 mod collect;
+mod crew;
 mod event;
 pub mod fuzzing;
 pub mod model;

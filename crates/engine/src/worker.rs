@@ -1,10 +1,13 @@
 //! Workers: windows in, rows of raw numbers out, in any order.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use crossbeam_channel::{Receiver, Sender};
-use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Window};
+use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Spread, Window};
 use visus_video::{Format, PlaneView};
 
 use crate::Plan;
+use crate::crew::Crew;
 use crate::pair::{FramePair, Job};
 
 /// One frame's raw numbers: an entry per metric, empty where the metric skipped the frame.
@@ -19,8 +22,9 @@ pub(crate) struct RawRow {
 /// The extractors and scratch of one thread.
 pub(crate) struct Worker<'a> {
     plan: &'a Plan,
-    teams: Vec<Team>,
+    teams: Vec<Mutex<Team>>,
     step: u64,
+    crew: Crew,
 }
 
 /// Metrics of one kind and what computes them: their places in the plan, and one extractor for all or each its own.
@@ -95,13 +99,19 @@ fn kinds(plan: &Plan) -> Vec<Vec<usize>> {
 }
 
 impl<'a> Worker<'a> {
-    /// Fails if a metric refuses the format.
-    pub fn new(plan: &'a Plan, format: &Format, level: Level, step: u64) -> Result<Self, MetricError> {
+    /// Fails if a metric refuses the format. More than one hand is for frames that are few and large.
+    pub fn new(
+        plan: &'a Plan,
+        format: &Format,
+        level: Level,
+        step: u64,
+        hands: usize,
+    ) -> Result<Self, MetricError> {
         let mut teams = Vec::new();
         for places in kinds(plan) {
-            teams.extend(Team::of_kind(plan, &places, format, level)?);
+            teams.extend(Team::of_kind(plan, &places, format, level)?.into_iter().map(Mutex::new));
         }
-        Ok(Self { plan, teams, step: step.max(1) })
+        Ok(Self { plan, teams, step: step.max(1), crew: Crew::new(hands) })
     }
 
     /// Works until there are no more jobs or nobody wants the rows.
@@ -126,12 +136,32 @@ impl<'a> Worker<'a> {
             before_previous: earlier.next(),
         };
         let listed = job.index.is_multiple_of(self.step);
+        let rows: Mutex<Vec<Result<Vec<Vec<f64>>, MetricError>>> =
+            Mutex::new(vec![Ok(Vec::new()); self.teams.len()]);
+        // Each team has one piece, so no lock is ever waited for.
+        self.crew.each(self.teams.len(), &|piece| {
+            let mut team = lock(&self.teams[piece]);
+            if listed || team.every_frame {
+                let row = team.extract(&window, self.plan, &self.crew);
+                lock(&rows)[piece] = row;
+            }
+        });
         let mut values = vec![Vec::new(); self.plan.metrics.len()];
-        for team in self.teams.iter_mut().filter(|team| listed || team.every_frame) {
-            team.extract(&window, &mut values, self.plan)?;
+        for (team, rows) in
+            self.teams.iter_mut().zip(rows.into_inner().unwrap_or_else(PoisonError::into_inner))
+        {
+            let places = &team.get_mut().unwrap_or_else(PoisonError::into_inner).places;
+            for (place, row) in places.iter().zip(rows?) {
+                values[*place] = row;
+            }
         }
         Ok(RawRow { index: job.index, values, identical: same_pictures(window.current) })
     }
+}
+
+/// A panic in a team ends the whole run; until then its data are not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn as_pair(pair: &FramePair) -> Pair<'_> {
