@@ -65,23 +65,23 @@ impl Team {
         }
     }
 
+    /// A row for each of its metrics.
     fn extract(
         &mut self,
         window: &Window<'_>,
-        values: &mut [Vec<f64>],
         plan: &Plan,
-    ) -> Result<(), MetricError> {
-        for place in &self.places {
-            values[*place].resize(plan.metrics[*place].metric.raw_len(), 0.0);
-        }
+        crew: &Crew,
+    ) -> Result<Vec<Vec<f64>>, MetricError> {
+        let empty = |place: &usize| vec![0.0; plan.metrics[*place].metric.raw_len()];
+        let mut rows: Vec<Vec<f64>> = self.places.iter().map(empty).collect();
         match &mut self.extractor {
-            TeamExtractor::Single(extractor) => extractor.extract(window, &mut values[self.places[0]]),
+            TeamExtractor::Single(extractor) => extractor.extract_spread(window, &mut rows[0], crew)?,
             TeamExtractor::Joint(extractor) => {
-                let rows = values.iter_mut().enumerate().filter(|(place, _)| self.places.contains(place));
-                let mut rows: Vec<&mut [f64]> = rows.map(|(_, row)| &mut row[..]).collect();
-                extractor.extract(window, &mut rows)
+                let mut slices: Vec<&mut [f64]> = rows.iter_mut().map(|row| &mut row[..]).collect();
+                extractor.extract(window, &mut slices, crew)?;
             }
         }
+        Ok(rows)
     }
 }
 
