@@ -25,6 +25,7 @@ pub mod printf;
 pub mod registry;
 pub mod resize;
 pub mod separable;
+mod simd;
 #[cfg(test)]
 mod synthetic;
 pub mod vif;
