@@ -9,16 +9,23 @@
 // A complete set per architecture, not what the kernels of the day happen to use.
 #![allow(dead_code)]
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+mod grid;
 mod lines;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 #[cfg(test)]
 mod tests;
+mod vector;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
-#[allow(unused_imports)]
+pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
+pub use vector::Vector;
 
 /// Numbers that vectors are made of: no padding, every bit pattern is a value.
 ///

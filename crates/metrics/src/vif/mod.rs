@@ -4,10 +4,17 @@
 //! reference holds and the part of it that the distorted picture still holds. Logarithms come from a table of 16-bit
 //! values, so everything up to the final division is exact. No multiply-add is fused.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod dispatch;
+mod log;
 mod scalar;
 mod table;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use visus_video::{Format, PlaneView};
 
@@ -102,23 +109,20 @@ impl Metric for Vif {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
             let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(VifExtractor {
-            settings: self.settings,
-            depth: u32::from(format.depth()),
-            scratch: scalar::Scratch::new(format.width(), format.height()),
-        }))
+        let depth = u32::from(format.depth());
+        let kernels = dispatch::kernels(level, format.width(), format.height(), depth);
+        Ok(Box::new(VifExtractor { settings: self.settings, kernels }))
     }
 }
 
 struct VifExtractor {
     settings: Settings,
-    depth: u32,
-    scratch: scalar::Scratch,
+    kernels: Box<dyn dispatch::Kernels>,
 }
 
 impl Extractor for VifExtractor {
@@ -128,10 +132,10 @@ impl Extractor for VifExtractor {
             scalar::Limits { gain: self.settings.gain_limit, skip_scale0: self.settings.skip_scale0 };
         let scales = match (pair.reference.plane(0), pair.distorted.plane(0)) {
             (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                self.scratch.scales(reference, distorted, self.depth, limits)
+                self.kernels.bytes(reference, distorted, limits)
             }
             (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                self.scratch.scales(reference, distorted, self.depth, limits)
+                self.kernels.words(reference, distorted, limits)
             }
             _ => unreachable!("a pair has one format"),
         };

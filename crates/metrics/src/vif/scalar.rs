@@ -23,7 +23,10 @@ const MAX_RADIUS: usize = 8;
 const BLOCK: usize = 16;
 
 /// Variance of the visual noise, 2.0 with 16 fractional bits.
-const SIGMA_NSQ: i32 = 2 << 16;
+pub const SIGMA_NSQ: i32 = 2 << 16;
+
+/// Keeps the division by a variance defined; 1e-10 with 16 fractional bits.
+pub const EPSILON: f64 = 65536.0 * 1.0e-10;
 
 /// A sample whose square, times a tap, has an accumulator type of its own.
 pub trait Widen: Sample {
@@ -454,7 +457,6 @@ impl Residuals {
 /// 2048 · log2(1 + g²·σ₁² / (σᵥ² + σₙ²)): the distorted picture as the reference with gain g plus noise σᵥ².
 #[inline(always)]
 fn kept_information(pixel: Pixel, variance_dis: i32, gain_limit: f64, log2: &Log2) -> i64 {
-    const EPSILON: f64 = 65536.0 * 1.0e-10;
     let (variance_ref, covariance) = (f64::from(pixel.variance_ref), f64::from(pixel.covariance));
     let gain = covariance / (variance_ref + EPSILON);
     let noise = (f64::from(variance_dis) - gain * covariance) as i32;
