@@ -2,8 +2,7 @@
 
 use visus_video::Plane;
 
-use super::SCALES;
-use super::scalar::{self, Limits, Residuals};
+use super::scalar::{self, Limits, Sums};
 use super::vector::{self, Bytes, Deep, Full, Stages};
 use crate::Level;
 
@@ -13,15 +12,17 @@ pub trait Kernels: Send {
         &mut self,
         reference: Plane<'_, u8>,
         distorted: Plane<'_, u8>,
-        limits: Limits,
-    ) -> [Residuals; SCALES];
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    );
 
     fn words(
         &mut self,
         reference: Plane<'_, u16>,
         distorted: Plane<'_, u16>,
-        limits: Limits,
-    ) -> [Residuals; SCALES];
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    );
 }
 
 /// The best kernels of a level for pictures of one size and depth.
@@ -64,18 +65,20 @@ impl Kernels for Scalar {
         &mut self,
         reference: Plane<'_, u8>,
         distorted: Plane<'_, u8>,
-        limits: Limits,
-    ) -> [Residuals; SCALES] {
-        self.scratch.scales(reference, distorted, self.depth, limits)
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    ) {
+        self.scratch.scales(reference, distorted, self.depth, limits, sums);
     }
 
     fn words(
         &mut self,
         reference: Plane<'_, u16>,
         distorted: Plane<'_, u16>,
-        limits: Limits,
-    ) -> [Residuals; SCALES] {
-        self.scratch.scales(reference, distorted, self.depth, limits)
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    ) {
+        self.scratch.scales(reference, distorted, self.depth, limits, sums);
     }
 }
 
@@ -98,27 +101,29 @@ impl<S: Stages> Kernels for Vectors<S> {
         &mut self,
         reference: Plane<'_, u8>,
         distorted: Plane<'_, u8>,
-        limits: Limits,
-    ) -> [Residuals; SCALES] {
-        let sums = self.scratch.scales(self.s, Bytes, reference, distorted, limits);
-        sums.expect("every byte is a sample")
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    ) {
+        let in_range = self.scratch.scales(self.s, Bytes, reference, distorted, limits, sums);
+        debug_assert!(in_range, "every byte is a sample");
     }
 
     fn words(
         &mut self,
         reference: Plane<'_, u16>,
         distorted: Plane<'_, u16>,
-        limits: Limits,
-    ) -> [Residuals; SCALES] {
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    ) {
         let depth = self.depth;
-        let sums = if depth == 16 {
-            self.scratch.scales(self.s, Full, reference, distorted, limits)
+        let in_range = if depth == 16 {
+            self.scratch.scales(self.s, Full, reference, distorted, limits, sums)
         } else {
-            self.scratch.scales(self.s, Deep { depth }, reference, distorted, limits)
+            self.scratch.scales(self.s, Deep { depth }, reference, distorted, limits, sums)
         };
-        sums.unwrap_or_else(|| {
+        if !in_range {
             let fallback = || Scalar::new(reference.width(), reference.height(), depth);
-            self.fallback.get_or_insert_with(fallback).words(reference, distorted, limits)
-        })
+            self.fallback.get_or_insert_with(fallback).words(reference, distorted, limits, sums);
+        }
     }
 }

@@ -20,10 +20,10 @@ use buffers::MAX_WORDS;
 pub use buffers::{Ring, Rows};
 pub use horizontal::{horizontal, thin};
 pub use kind::{Bytes, Deep, Full, Kind};
-pub use statistic::{Pixels, add_row};
+pub use statistic::{Pixels, add_row, share_row};
 pub use vertical::{RowPair, Step, expand, vertical};
 
-use super::scalar::{Limits, Residuals, mirrored};
+use super::scalar::{Limits, Residuals, Sums, clear, mirrored};
 use super::{SCALES, vector::window::Window};
 use crate::simd::{Lines, Vector};
 
@@ -47,6 +47,7 @@ pub trait Stages: Vector {
         gain_limit: f64,
         pixels: &mut Pixels,
     );
+    fn share_row(self, pixels: &mut Pixels, width: usize, gain_limit: f64);
     fn add_row(self, pixels: &Pixels, width: usize, sums: &mut Residuals);
 }
 
@@ -134,6 +135,15 @@ macro_rules! stages {
                 }
                 // SAFETY: the features were detected before `self` was made.
                 unsafe { run::<SCALE>(self, rows, row, width, gain_limit, pixels) }
+            }
+
+            fn share_row(self, pixels: &mut Pixels, width: usize, gain_limit: f64) {
+                #[target_feature(enable = $features)]
+                fn run(s: $level, pixels: &mut Pixels, width: usize, gain_limit: f64) {
+                    vector::share_row(s, pixels, width, gain_limit);
+                }
+                // SAFETY: the features were detected before `self` was made.
+                unsafe { run(self, pixels, width, gain_limit) }
             }
 
             fn add_row(self, pixels: &Pixels, width: usize, sums: &mut Residuals) {
@@ -233,42 +243,49 @@ impl Scratch {
         }
     }
 
-    /// The sums of all scales; none if a sample has more bits than `kind` takes.
+    /// The sums of all scales, for each limit. Says no if a sample has more bits than `kind` takes; then the sums have
+    /// no meaning.
     pub fn scales<S: Stages, K: Kind>(
         &mut self,
         s: S,
         kind: K,
         reference: Plane<'_, K::Sample>,
         distorted: Plane<'_, K::Sample>,
-        limits: Limits,
-    ) -> Option<[Residuals; SCALES]> {
-        let mut sums = [Residuals::default(); SCALES];
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    ) -> bool {
+        clear(sums, limits.gains.len());
         let Self { rings, rows, thin, pixels, pictures } = self;
-        let mut walk = Walk { s, gain_limit: limits.gain, rows, thin, pixels };
+        let mut walk = Walk { s, gain_limits: limits.gains, rows, thin, pixels, sums };
         let [first, second, third] = pictures;
         let source = [Source::plane(reference), Source::plane(distorted)];
-        sums[0] = if limits.skip_scale0 {
-            walk.scale::<K, 0, 1, false>(kind, source, &mut rings[0], Some(&mut *first))?
+        let in_range = if limits.skip_scale0 {
+            walk.scale::<K, 0, 1, false>(kind, source, &mut rings[0], Some(&mut *first))
         } else {
-            walk.scale::<K, 0, 1, true>(kind, source, &mut rings[0], Some(&mut *first))?
+            walk.scale::<K, 0, 1, true>(kind, source, &mut rings[0], Some(&mut *first))
         };
+        if !in_range {
+            return false;
+        }
+        // What was filtered fits its words.
         let source = first.each_ref().map(Source::picture);
-        sums[1] = walk.scale::<Full, 1, 2, true>(Full, source, &mut rings[1], Some(&mut *second))?;
+        walk.scale::<Full, 1, 2, true>(Full, source, &mut rings[1], Some(&mut *second));
         let source = second.each_ref().map(Source::picture);
-        sums[2] = walk.scale::<Full, 2, 3, true>(Full, source, &mut rings[2], Some(&mut *third))?;
+        walk.scale::<Full, 2, 3, true>(Full, source, &mut rings[2], Some(&mut *third));
         let source = third.each_ref().map(Source::picture);
-        sums[3] = walk.scale::<Full, 3, SCALES, true>(Full, source, &mut rings[3], None)?;
-        Some(sums)
+        walk.scale::<Full, 3, SCALES, true>(Full, source, &mut rings[3], None);
+        true
     }
 }
 
 /// What all scales share.
 struct Walk<'a, S> {
     s: S,
-    gain_limit: f64,
+    gain_limits: &'a [f64],
     rows: &'a mut Rows,
     thin: &'a mut Rows,
     pixels: &'a mut Pixels,
+    sums: &'a mut Sums,
 }
 
 impl<S: Stages> Walk<'_, S> {
@@ -278,14 +295,13 @@ impl<S: Stages> Walk<'_, S> {
         source: [Source<'_, K::Sample>; 2],
         ring: &mut Ring,
         mut next: Option<&mut [Picture; 2]>,
-    ) -> Option<Residuals> {
+    ) -> bool {
         let (width, height) = (source[0].width, source[0].height);
         let reach = Window::<SCALE>::REACH as isize;
         let pair = |number: isize| RowPair {
             reference: [source[0].at(2 * number), source[0].at(2 * number + 1)],
             distorted: [source[1].at(2 * number), source[1].at(2 * number + 1)],
         };
-        let mut sums = Residuals::default();
         let mut in_range = true;
         for number in -reach..reach {
             in_range &= self.s.expand(kind, &pair(number), number, ring);
@@ -304,12 +320,23 @@ impl<S: Stages> Walk<'_, S> {
             if MOMENTS {
                 self.rows.mirror(width, Window::<SCALE>::RADIUS);
                 for row in 0..4.min(height - 4 * index as usize) {
-                    self.s.horizontal::<SCALE>(self.rows, row, width, self.gain_limit, self.pixels);
-                    self.s.add_row(self.pixels, width, &mut sums);
+                    self.add_row::<SCALE>(row, width);
                 }
             }
         }
-        in_range.then_some(sums)
+        in_range
+    }
+
+    /// Finishes a row. The first limit's shares fall off on the way; further limits start from the same moments.
+    fn add_row<const SCALE: usize>(&mut self, row: usize, width: usize) {
+        for (index, gain_limit) in self.gain_limits.iter().enumerate() {
+            if index == 0 {
+                self.s.horizontal::<SCALE>(self.rows, row, width, *gain_limit, self.pixels);
+            } else {
+                self.s.share_row(self.pixels, width, *gain_limit);
+            }
+            self.s.add_row(self.pixels, width, &mut self.sums[index][SCALE]);
+        }
     }
 
     /// The next scale's rows `first` and `first + 1`, as far as it has them.

@@ -69,6 +69,19 @@ impl Before<'_> {
     }
 }
 
+/// Splits a whole row's pixels into noise and signal once more, under another limit of the gain.
+#[inline(always)]
+pub fn share_row<S: Vector>(s: S, pixels: &mut Pixels, width: usize, gain_limit: f64) {
+    let moments = pixels.moments.chunks_exact(3 * S::WORDS);
+    let shares = pixels.shares.chunks_exact_mut(2 * S::WORDS);
+    for (moments, shares) in moments.zip(shares).skip(LAG).take(width.div_ceil(S::WORDS)) {
+        let mut block = Before { moments, shares };
+        for quarter in 0..4 {
+            block.share(s, quarter, gain_limit);
+        }
+    }
+}
+
 /// Adds a row's information to the sums.
 #[inline(always)]
 pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut Residuals) {
