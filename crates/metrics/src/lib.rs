@@ -37,6 +37,7 @@ pub mod psnr_hvs;
 pub mod registry;
 pub mod resize;
 pub mod separable;
+mod simd;
 pub mod speed;
 mod squares;
 pub mod ssimulacra2;

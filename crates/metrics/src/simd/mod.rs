@@ -1,0 +1,95 @@
+//! What every kernel file shares: loads and stores that check their bounds, memory that starts at a cache line, and the
+//! macro that makes one test per CPU level.
+//!
+//! The intrinsics themselves are safe inside a `#[target_feature]` function; only memory access is not. It stands here,
+//! so that a kernel file is left with a single kind of unsafe block: the call from safe code into its first
+//! `#[target_feature]` function, sound because [`Level`](crate::Level) was detected. A bounds check costs nothing where
+//! the compiler can see the length: cut slices to one common length before a loop.
+#![allow(unsafe_code)]
+// A complete set per architecture, not what the kernels of the day happen to use.
+#![allow(dead_code)]
+
+mod lines;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+pub mod x86;
+
+#[allow(unused_imports)]
+pub use lines::Lines;
+
+/// Numbers that vectors are made of: no padding, every bit pattern is a value.
+///
+/// # Safety
+/// Implementors must be plain numbers in that sense, of at most eight bytes.
+pub unsafe trait Number: Copy + Default + 'static {}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {
+        $(
+            // SAFETY: a primitive number has no padding and no invalid bit patterns.
+            unsafe impl Number for $number {}
+        )*
+    };
+}
+numbers!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
+
+/// Makes one test per CPU level that this architecture has; a level that the machine lacks is passed over.
+///
+/// ```ignore
+/// level_tests! {
+///     fn sums_equal_the_truth(level) {
+///         assert_eq!(sums(level), truth());
+///     }
+/// }
+/// ```
+#[cfg(test)]
+macro_rules! level_tests {
+    ($(fn $name:ident($level:ident) $body:block)*) => {
+        $(
+            mod $name {
+                #[allow(unused_imports)]
+                use super::*;
+
+                fn check($level: $crate::Level) $body
+
+                #[test]
+                fn scalar() {
+                    check($crate::Level::Scalar);
+                }
+
+                #[cfg(target_arch = "aarch64")]
+                #[test]
+                fn neon() {
+                    $crate::simd::with_level($crate::Level::Neon, check);
+                }
+
+                #[cfg(target_arch = "x86_64")]
+                #[test]
+                fn avx2() {
+                    $crate::simd::with_level($crate::Level::Avx2, check);
+                }
+
+                #[cfg(target_arch = "x86_64")]
+                #[test]
+                fn avx512() {
+                    $crate::simd::with_level($crate::Level::Avx512, check);
+                }
+            }
+        )*
+    };
+}
+#[cfg(test)]
+pub(crate) use level_tests;
+
+/// Runs `check` where the machine has the level.
+#[cfg(test)]
+pub fn with_level(level: crate::Level, check: impl FnOnce(crate::Level)) {
+    if crate::Level::available().contains(&level) {
+        check(level);
+    } else {
+        eprintln!("passed over: this machine has no {level}");
+    }
+}
