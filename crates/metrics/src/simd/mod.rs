@@ -12,6 +12,7 @@
 mod lines;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
+mod target;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -19,6 +20,7 @@ pub mod x86;
 
 #[allow(unused_imports)]
 pub use lines::Lines;
+pub use target::Target;
 
 /// Numbers that vectors are made of: no padding, every bit pattern is a value.
 ///
