@@ -9,6 +9,7 @@
 // A complete set per architecture, not what the kernels of the day happen to use.
 #![allow(dead_code)]
 
+mod adder;
 mod lines;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
@@ -18,6 +19,7 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
+pub use adder::{Adder, OnMultipliers, Plain};
 #[allow(unused_imports)]
 pub use lines::Lines;
 pub use target::Target;
