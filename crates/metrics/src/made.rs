@@ -101,7 +101,7 @@ impl Emit for Scores {
     }
 }
 
-/// Scores pairs of pictures, which all have one format.
+/// Scores pairs of pictures, which all have one format, each on its own.
 pub fn score(
     info: &'static Info,
     options: &[(&str, &str)],
@@ -123,6 +123,43 @@ pub fn score(
     }
     fold.finish(&mut out);
     Ok(out)
+}
+
+/// The raw numbers of every frame of a clip at a level, as bits, or why there are none.
+fn raw_bits(
+    level: Level,
+    info: &'static Info,
+    options: &[(&str, &str)],
+    clip: &[(Frame, Frame)],
+) -> Result<Vec<Vec<u64>>, MetricError> {
+    let given: Vec<_> = options.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let metric = registry::build(info, &given)?;
+    let mut extractor = metric.extractor(clip[0].0.format(), level)?;
+    let pair = |index: usize| Pair { reference: &clip[index].0, distorted: &clip[index].1 };
+    (0..clip.len())
+        .map(|index| {
+            let (previous, before) = (index.checked_sub(1), index.checked_sub(2));
+            let (previous, before_previous) = (previous.map(pair), before.map(pair));
+            let window = Window { index: index as u64, current: pair(index), previous, before_previous };
+            let mut raw = vec![0.0; metric.raw_len()];
+            extractor.extract(&window, &mut raw)?;
+            Ok(raw.into_iter().map(f64::to_bits).collect())
+        })
+        .collect()
+}
+
+/// Checks that a metric gives the same bits at a level as in plain Rust, on clips of all kinds of content.
+pub fn assert_as_scalar(level: Level, info: &'static Info, options: &[(&str, &str)], formats: &[Format]) {
+    use Content::{Bright, Dark, Noise, Waves};
+    let contents =
+        [(Waves, Waves), (Waves, Noise), (Dark, Bright), (Noise, Noise), (Dark, Dark), (Bright, Waves)];
+    for format in formats {
+        let pair = |(seed, (one, two))| (frame(*format, one, seed), frame(*format, two, 50 + seed));
+        let clip: Vec<_> = (1..).zip(contents).map(pair).collect();
+        let expected = raw_bits(Level::Scalar, info, options, &clip);
+        let got = raw_bits(level, info, options, &clip);
+        assert_eq!(got, expected, "{} at {level}: {format} {options:?}", info.name);
+    }
 }
 
 /// The scores of one pair, key by key.

@@ -56,10 +56,17 @@ impl FloatPlane {
         &mut self.data[y * self.stride..][..self.width]
     }
 
+    /// A row and the padding behind it: a multiple of 16 values.
+    #[inline]
+    pub fn padded_row_mut(&mut self, y: usize) -> &mut [f32] {
+        &mut self.data[y * self.stride..][..self.stride]
+    }
+
     /// Takes the samples of a plane, on the 8-bit scale, plus `offset`.
     ///
     /// # Panics
     /// If the plane has another size.
+    #[inline(always)]
     pub fn load(&mut self, plane: PlaneView<'_>, depth: u8, offset: f32) {
         assert_eq!((plane.width(), plane.height()), (self.width, self.height), "planes of one size");
         // The reciprocal of a power of two: multiplying is as exact as dividing.
@@ -73,6 +80,7 @@ impl FloatPlane {
     }
 }
 
+#[inline(always)]
 fn load_row<T: Sample>(samples: &[T], scale: f32, offset: f32, out: &mut [f32]) {
     for (out, sample) in out.iter_mut().zip(samples) {
         let sample: f32 = (*sample).into();

@@ -8,52 +8,82 @@
 use visus_video::{Plane, PlaneView};
 
 use crate::psnr;
+use crate::simd::Target;
 
 /// Below this whole numbers are exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Sums that grow side by side.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// The sum of all samples. It is always exact.
-pub fn sum(plane: PlaneView<'_>) -> f64 {
-    fn row_sum<T: Copy + Into<u32>>(row: &[T]) -> u64 {
-        row.iter().map(|sample| u64::from((*sample).into())).sum()
-    }
-    let sum: u64 = match plane {
-        PlaneView::U8(plane) => plane.rows().map(row_sum).sum(),
-        PlaneView::U16(plane) => plane.rows().map(row_sum).sum(),
-    };
+pub fn sum(target: Target, plane: PlaneView<'_>) -> f64 {
+    let sum = target.run(
+        #[inline(always)]
+        || match plane {
+            PlaneView::U8(plane) => sum_rows(plane, row_sum),
+            PlaneView::U16(plane) => sum_rows(plane, row_sum),
+        },
+    );
     sum as f64
 }
 
 /// The sum of the squares of all samples.
-pub fn sum_of_squares(plane: PlaneView<'_>) -> f64 {
-    match plane {
-        PlaneView::U8(plane) => plane.rows().map(row_squares).sum::<u64>() as f64,
-        PlaneView::U16(plane) => sum_rounded(plane, plane, |sample, _| sample),
-    }
+pub fn sum_of_squares(target: Target, plane: PlaneView<'_>) -> f64 {
+    target.run(
+        #[inline(always)]
+        || match plane {
+            PlaneView::U8(plane) => sum_rows(plane, row_squares) as f64,
+            PlaneView::U16(plane) => sum_rounded(plane, plane, |sample, _| sample),
+        },
+    )
 }
 
 /// The sum of the squared differences of two planes.
 ///
 /// # Panics
 /// If the two planes differ in sample type.
-pub fn sum_of_squared_differences(reference: PlaneView<'_>, distorted: PlaneView<'_>) -> f64 {
+pub fn sum_of_squared_differences(target: Target, reference: PlaneView<'_>, distorted: PlaneView<'_>) -> f64 {
     match (reference, distorted) {
-        (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-            sum_rounded(reference, distorted, u16::abs_diff)
-        }
-        _ => psnr::scalar::sum_squared_error(reference, distorted) as f64,
+        (PlaneView::U16(reference), PlaneView::U16(distorted)) => target.run(
+            #[inline(always)]
+            || sum_rounded(reference, distorted, u16::abs_diff),
+        ),
+        _ => psnr::scalar::sum_squared_error(target, reference, distorted) as f64,
     }
 }
 
+#[inline(always)]
+fn sum_rows<T>(plane: Plane<'_, T>, row_sum: impl Fn(&[T]) -> u64) -> u64 {
+    let mut sum = 0;
+    for y in 0..plane.height() {
+        sum += row_sum(plane.row(y));
+    }
+    sum
+}
+
+/// A row has at most 2^15 samples of 16 bits.
+#[inline(always)]
+fn row_sum<T: Copy + Into<u32>>(row: &[T]) -> u64 {
+    let mut sum = 0u32;
+    for sample in row {
+        sum += (*sample).into();
+    }
+    u64::from(sum)
+}
+
+#[inline(always)]
 fn row_squares(row: &[u8]) -> u64 {
-    let squares = row.iter().map(|sample| u32::from(*sample) * u32::from(*sample));
-    u64::from(squares.sum::<u32>())
+    let mut sum = 0u32;
+    for sample in row {
+        let sample = i32::from(i16::from(*sample));
+        sum += (sample * sample) as u32;
+    }
+    u64::from(sum)
 }
 
 /// The sum of the squares of `value(reference, distorted)`.
+#[inline(always)]
 fn sum_rounded(
     reference: Plane<'_, u16>,
     distorted: Plane<'_, u16>,
@@ -63,15 +93,16 @@ fn sum_rounded(
     if sum < EXACT { sum } else { sum_in_order(reference, distorted, value) }
 }
 
+#[inline(always)]
 fn sum_in_lanes(
     reference: Plane<'_, u16>,
     distorted: Plane<'_, u16>,
     value: impl Fn(u16, u16) -> u16 + Copy,
 ) -> f64 {
     let mut sums = [0.0f64; LANES];
-    for (reference, distorted) in reference.rows().zip(distorted.rows()) {
-        let (whole, rest) = reference.as_chunks::<LANES>();
-        let (other_whole, other_rest) = distorted.as_chunks::<LANES>();
+    for y in 0..reference.height() {
+        let (whole, rest) = reference.row(y).as_chunks::<LANES>();
+        let (other_whole, other_rest) = distorted.row(y).as_chunks::<LANES>();
         for (reference, distorted) in whole.iter().zip(other_whole) {
             for lane in 0..LANES {
                 sums[lane] += rounded_square(value(reference[lane], distorted[lane]));
@@ -81,7 +112,11 @@ fn sum_in_lanes(
             sums[0] += rounded_square(value(*reference, *distorted));
         }
     }
-    sums.iter().sum()
+    let mut sum = 0.0;
+    for lane in sums {
+        sum += lane;
+    }
+    sum
 }
 
 fn sum_in_order(
@@ -104,6 +139,7 @@ mod tests {
 
     use super::*;
     use crate::made::{self, Content};
+    use crate::simd::level_tests;
 
     /// What libvmaf does: floats on the 8-bit scale, one after another.
     fn naive(reference: &[f32], distorted: &[f32]) -> f64 {
@@ -117,33 +153,35 @@ mod tests {
         }
     }
 
-    #[test]
-    fn equals_the_naive_sums() {
-        for (width, height, depth) in [(33, 7, 8), (1, 1, 8), (70, 9, 10), (19, 5, 12), (77, 13, 16)] {
-            for content in Content::ALL {
-                let format = made::format(width, height, Chroma::C400, depth);
-                let (one, two) = (made::frame(format, content, 1), made::frame(format, content, 2));
-                let scale = f32::from(1u16 << (depth - 8));
-                let (a, b) = (floats(one.plane(0), scale), floats(two.plane(0), scale));
-                let square = f64::from(scale * scale);
-                let zeros = vec![0.0; a.len()];
-                assert_eq!(sum_of_squared_differences(one.plane(0), two.plane(0)) / square, naive(&a, &b));
-                assert_eq!(sum_of_squares(one.plane(0)) / square, naive(&a, &zeros));
-                let total = a.iter().fold(0.0, |sum, sample| sum + f64::from(*sample));
-                assert_eq!(sum(one.plane(0)) / f64::from(scale), total);
+    level_tests! {
+        fn equals_the_naive_sums(level) {
+            let target = Target::new(level);
+            for (width, height, depth) in [(33, 7, 8), (1, 1, 8), (200, 3, 8), (70, 9, 10), (19, 5, 12), (77, 13, 16)] {
+                for content in Content::ALL {
+                    let format = made::format(width, height, Chroma::C400, depth);
+                    let (one, two) = (made::frame(format, content, 1), made::frame(format, content, 2));
+                    let scale = f32::from(1u16 << (depth - 8));
+                    let (a, b) = (floats(one.plane(0), scale), floats(two.plane(0), scale));
+                    let square = f64::from(scale * scale);
+                    let zeros = vec![0.0; a.len()];
+                    let differences = sum_of_squared_differences(target, one.plane(0), two.plane(0));
+                    assert_eq!(differences / square, naive(&a, &b));
+                    assert_eq!(sum_of_squares(target, one.plane(0)) / square, naive(&a, &zeros));
+                    let total = a.iter().fold(0.0, |sum, sample| sum + f64::from(*sample));
+                    assert_eq!(sum(target, one.plane(0)) / f64::from(scale), total);
+                }
             }
         }
-    }
 
-    #[test]
-    fn beyond_exact_sums_the_order_counts() {
-        let row: Vec<u16> = (0..2048).map(|x| 65_535 - x % 7 * 901).collect();
-        // The same row again and again: a plane of 2048 x 1400 in little memory.
-        let tall: Vec<u16> = row.iter().copied().cycle().take(2048 * 1400).collect();
-        let plane = Plane::new(&tall, 2048, 1400, 2048);
-        let floats: Vec<f32> = tall.iter().map(|sample| f32::from(*sample) / 256.0).collect();
-        let ordered = naive(&floats, &vec![0.0; floats.len()]);
-        assert!(ordered * 65_536.0 > EXACT);
-        assert_eq!(sum_of_squares(PlaneView::U16(plane)) / 65_536.0, ordered);
+        fn beyond_exact_sums_the_order_counts(level) {
+            let row: Vec<u16> = (0..2048).map(|x| 65_535 - x % 7 * 901).collect();
+            // The same row again and again: a plane of 2048 x 1400 in little memory.
+            let tall: Vec<u16> = row.iter().copied().cycle().take(2048 * 1400).collect();
+            let plane = Plane::new(&tall, 2048, 1400, 2048);
+            let floats: Vec<f32> = tall.iter().map(|sample| f32::from(*sample) / 256.0).collect();
+            let ordered = naive(&floats, &vec![0.0; floats.len()]);
+            assert!(ordered * 65_536.0 > EXACT);
+            assert_eq!(sum_of_squares(Target::new(level), PlaneView::U16(plane)) / 65_536.0, ordered);
+        }
     }
 }

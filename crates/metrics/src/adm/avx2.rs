@@ -167,12 +167,6 @@ impl Lanes for Avx2 {
         unsafe { x86::store256(row, at, value) }
     }
 
-    #[inline(always)]
-    fn prefetch<T: Number>(self, row: &[T], at: usize) {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::prefetch(row, at) }
-    }
-
     shifts! {
         shl32 = _mm256_sllv_epi32, _mm256_set1_epi32, i32;
         sar32 = _mm256_srav_epi32, _mm256_set1_epi32, i32;
@@ -245,7 +239,7 @@ impl Lanes for Avx2 {
         any(mask: __m256) -> bool = _mm256_movemask_ps(mask) != 0;
         either(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
         bits(mask: __m256) -> __m256i = _mm256_castps_si256(mask);
-        from_bits(bits: __m256i) -> __m256 = _mm256_castsi256_ps(bits);
+        mask_of(bits: __m256i) -> __m256 = _mm256_castsi256_ps(bits);
         choose32(mask: __m256, a: __m256i, b: __m256i) -> __m256i =
             _mm256_blendv_epi8(b, a, _mm256_castps_si256(mask));
 

@@ -160,12 +160,6 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    fn prefetch<T: Number>(self, row: &[T], at: usize) {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::prefetch(row, at) }
-    }
-
-    #[inline(always)]
     fn any(self, mask: __mmask16) -> bool {
         mask != 0
     }
@@ -245,7 +239,7 @@ impl Lanes for Avx512 {
         less(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
 
         bits(mask: __mmask16) -> __m512i = _mm512_movm_epi32(mask);
-        from_bits(bits: __m512i) -> __mmask16 = _mm512_movepi32_mask(bits);
+        mask_of(bits: __m512i) -> __mmask16 = _mm512_movepi32_mask(bits);
         choose32(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i = _mm512_mask_blend_epi32(mask, b, a);
 
         reciprocal(o: __m512i) -> __m512 = reciprocal(o);

@@ -182,9 +182,6 @@ impl Lanes for Neon {
     }
 
     /// There is no stable intrinsic for it.
-    #[inline(always)]
-    fn prefetch<T: Number>(self, _row: &[T], _at: usize) {}
-
     shifts! {
         shl32(a, bits) = vshlq_s32(a, vdupq_n_s32(bits as i32));
         sar32(a, bits) = vshlq_s32(a, vdupq_n_s32(-(bits as i32)));
@@ -259,7 +256,7 @@ impl Lanes for Neon {
         any(mask: uint32x4_t) -> bool = vmaxvq_u32(mask) != 0;
         either(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vorrq_u32(a, b);
         bits(mask: uint32x4_t) -> Int = vreinterpretq_s32_u32(mask);
-        from_bits(bits: Int) -> uint32x4_t = vreinterpretq_u32_s32(bits);
+        mask_of(bits: Int) -> uint32x4_t = vreinterpretq_u32_s32(bits);
         choose32(mask: uint32x4_t, a: Int, b: Int) -> Int = vbslq_s32(mask, a, b);
 
         reciprocal(o: Int) -> float32x4_t = reciprocal(o);

@@ -2,6 +2,8 @@
 
 use visus_video::{PlaneView, Sample};
 
+use crate::simd::Target;
+
 use super::scalar::{self, Energy, MARGIN};
 
 /// Rows under the 5x5 window. Mirrored rows lie among them.
@@ -39,7 +41,21 @@ impl Filters {
 
     /// The energies of the filtered reference and of its difference from the filtered distorted picture. Both sides of
     /// the picture must be 3 or more.
-    pub fn energy(&mut self, reference: PlaneView<'_>, distorted: PlaneView<'_>, depth: u8) -> Energy {
+    pub fn energy(
+        &mut self,
+        target: Target,
+        reference: PlaneView<'_>,
+        distorted: PlaneView<'_>,
+        depth: u8,
+    ) -> Energy {
+        target.run(
+            #[inline(always)]
+            || self.add_rows(reference, distorted, depth),
+        )
+    }
+
+    #[inline(always)]
+    fn add_rows(&mut self, reference: PlaneView<'_>, distorted: PlaneView<'_>, depth: u8) -> Energy {
         let height = reference.height();
         let mut total = Energy::default();
         let mut ready = 0;
@@ -59,6 +75,7 @@ impl Filters {
     }
 
     /// Takes row `y` of both pictures.
+    #[inline(always)]
     fn read(&mut self, reference: PlaneView<'_>, distorted: PlaneView<'_>, y: usize, depth: u8) {
         let slot = y % SLOTS * self.width;
         pad(reference, y, depth, &mut self.padded);
@@ -69,6 +86,7 @@ impl Filters {
     }
 
     /// Makes row `y` of both filtered pictures.
+    #[inline(always)]
     fn filter(&mut self, y: usize, height: usize) {
         let width = self.width;
         let slot = |step: isize| mirrored(y as isize + step, height) % SLOTS * width;
@@ -81,23 +99,29 @@ impl Filters {
         scalar::window_column(rows, &mut self.distorted[place..][..width]);
     }
 
+    #[inline(always)]
     fn add_batch(&self, total: Energy, rows: usize) -> Energy {
         let (reference, distorted, width) = (&self.reference, &self.distorted, self.width);
         if rows == BATCH {
             return add_all(total, &scalar::row_energies::<BATCH>(reference, distorted, width, width));
         }
-        (0..rows).fold(total, |total, row| {
+        let mut total = total;
+        for row in 0..rows {
             let (reference, distorted) = (&reference[row * width..], &distorted[row * width..]);
-            add_all(total, &scalar::row_energies::<1>(reference, distorted, width, width))
-        })
+            total = add_all(total, &scalar::row_energies::<1>(reference, distorted, width, width));
+        }
+        total
     }
 }
 
+#[inline(always)]
 fn add_all(total: Energy, rows: &[Energy]) -> Energy {
-    rows.iter().fold(total, |total, row| Energy {
-        signal: total.signal + row.signal,
-        noise: total.noise + row.noise,
-    })
+    let mut total = total;
+    for row in rows {
+        total.signal += row.signal;
+        total.noise += row.noise;
+    }
+    total
 }
 
 /// Where a position beyond an edge lies. The first row (or column) is not repeated, the last one is.
@@ -107,6 +131,7 @@ fn mirrored(at: isize, side: usize) -> usize {
 }
 
 /// A row on the 8-bit scale around 128, with mirrored margins.
+#[inline(always)]
 fn pad(plane: PlaneView<'_>, y: usize, depth: u8, out: &mut [f32]) {
     match plane {
         PlaneView::U8(plane) => pad_row(plane.row(y), depth, out),
@@ -114,6 +139,7 @@ fn pad(plane: PlaneView<'_>, y: usize, depth: u8, out: &mut [f32]) {
     }
 }
 
+#[inline(always)]
 fn pad_row<T: Sample>(row: &[T], depth: u8, out: &mut [f32]) {
     let scale = 1.0 / f32::from(1u16 << (depth - 8));
     for (out, sample) in out[MARGIN..].iter_mut().zip(row) {

@@ -14,6 +14,7 @@ use visus_video::Format;
 
 use crate::float_psnr::Ceiling;
 use crate::math::log10;
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 use filter::Filters;
 use scalar::Energy;
@@ -48,18 +49,23 @@ impl Metric for Ansnr {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if format.width().min(format.height()) < SMALLEST_SIDE {
             let reason =
                 format!("both sides must be {SMALLEST_SIDE} or more, for the filter's mirrored edges");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(AnsnrExtractor { format: *format, filters: Filters::new(format.width()) }))
+        Ok(Box::new(AnsnrExtractor {
+            format: *format,
+            target: Target::new(level),
+            filters: Filters::new(format.width()),
+        }))
     }
 }
 
 struct AnsnrExtractor {
     format: Format,
+    target: Target,
     filters: Filters,
 }
 
@@ -67,7 +73,7 @@ impl Extractor for AnsnrExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
         let pair = window.current;
         let planes = (pair.reference.plane(0), pair.distorted.plane(0));
-        let energy = self.filters.energy(planes.0, planes.1, self.format.depth());
+        let energy = self.filters.energy(self.target, planes.0, planes.1, self.format.depth());
         raw.copy_from_slice(&scores(energy, &self.format));
         Ok(())
     }

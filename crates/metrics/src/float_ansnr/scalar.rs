@@ -1,4 +1,4 @@
-//! The two filters of ANSNR and the sums over a row, in plain Rust.
+//! The two filters of ANSNR and the sums over a row, in plain Rust that is compiled for each level.
 //!
 //! The reference is filtered with a binomial 3x3 window, the distorted picture with a 5x5 window. In the 5x5 window
 //! every product is rounded to `f32`, a row of products is summed from the left, and the rows' sums from the top. Only
@@ -15,6 +15,7 @@ const WINDOW: [[f32; 5]; 3] = [
 pub const MARGIN: usize = 2;
 
 /// The 3-tap sums of a padded row. Samples have 16 bits, so they are exact, whatever the order.
+#[inline(always)]
 pub fn binomial_row(padded: &[f32], out: &mut [f32]) {
     let padded = &padded[..out.len() + 2 * MARGIN];
     for x in 0..out.len() {
@@ -23,6 +24,7 @@ pub fn binomial_row(padded: &[f32], out: &mut [f32]) {
 }
 
 /// The 3x3 window from three rows of [`binomial_row`], exact as well.
+#[inline(always)]
 pub fn binomial_column(rows: [&[f32]; 3], out: &mut [f32]) {
     let rows = rows.map(|row| &row[..out.len()]);
     for x in 0..out.len() {
@@ -31,6 +33,7 @@ pub fn binomial_column(rows: [&[f32]; 3], out: &mut [f32]) {
 }
 
 /// What a padded row adds to the 5x5 window as its outer, second and middle row.
+#[inline(always)]
 pub fn window_rows(padded: &[f32], out: [&mut [f32]; 3]) {
     for (weights, out) in WINDOW.iter().zip(out) {
         let padded = &padded[..out.len() + 2 * MARGIN];
@@ -45,6 +48,7 @@ pub fn window_rows(padded: &[f32], out: [&mut [f32]; 3]) {
 }
 
 /// The 5x5 window from five rows of [`window_rows`].
+#[inline(always)]
 pub fn window_column(rows: [&[f32]; 5], out: &mut [f32]) {
     let rows = rows.map(|row| &row[..out.len()]);
     for x in 0..out.len() {
@@ -61,6 +65,7 @@ pub struct Energy {
 
 /// The energies of `ROWS` rows, each summed from its left in `f32`. Several rows at a time hide how long each addition
 /// takes. Rows are `stride` apart.
+#[inline(always)]
 pub fn row_energies<const ROWS: usize>(
     reference: &[f32],
     distorted: &[f32],

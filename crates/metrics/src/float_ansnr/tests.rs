@@ -5,7 +5,8 @@ use visus_video::{Chroma, PlaneView};
 use super::INFO;
 use super::filter::Filters;
 use super::scalar::Energy;
-use crate::made::{Content, assert_scores, format, frame, score_pair};
+use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
+use crate::simd::{Target, level_tests};
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 
@@ -63,24 +64,34 @@ fn naive(reference: PlaneView<'_>, distorted: PlaneView<'_>) -> Energy {
     total
 }
 
-#[test]
-fn filters_equal_the_naive_ones() {
-    for (width, height) in [(3, 3), (4, 5), (5, 4), (17, 9), (40, 11), (9, 8)] {
-        for (one, two) in [
-            (Content::Noise, Content::Noise),
-            (Content::Waves, Content::Waves),
-            (Content::Dark, Content::Dark),
-            (Content::Bright, Content::Dark),
-        ] {
-            let format = format(width, height, Chroma::C400, 10);
-            let (one, two) = (frame(format, one, 1), frame(format, two, 2));
-            let mut filters = Filters::new(width);
-            let expected = naive(one.plane(0), two.plane(0));
-            // Twice: nothing of one picture may be left for the next.
-            for _ in 0..2 {
-                assert_eq!(filters.energy(one.plane(0), two.plane(0), 10), expected, "{width}x{height}");
+level_tests! {
+    fn filters_equal_the_naive_ones(level) {
+        for (width, height) in [(3, 3), (4, 5), (5, 4), (17, 9), (40, 11), (9, 8)] {
+            for (one, two) in [
+                (Content::Noise, Content::Noise),
+                (Content::Waves, Content::Waves),
+                (Content::Dark, Content::Dark),
+                (Content::Bright, Content::Dark),
+            ] {
+                let format = format(width, height, Chroma::C400, 10);
+                let (one, two) = (frame(format, one, 1), frame(format, two, 2));
+                let mut filters = Filters::new(width);
+                let expected = naive(one.plane(0), two.plane(0));
+                // Twice: nothing of one picture may be left for the next.
+                for _ in 0..2 {
+                    let energy = filters.energy(Target::new(level), one.plane(0), two.plane(0), 10);
+                    assert_eq!(energy, expected, "{width}x{height}");
+                }
             }
         }
+    }
+
+    fn every_level_gives_the_same_bits(level) {
+        let sizes = [(3, 3), (35, 27), (200, 10)];
+        let formats = sizes.map(|(width, height)| {
+            [8, 10, 16].map(|depth| format(width, height, Chroma::C420, depth))
+        });
+        assert_as_scalar(level, &INFO, &[], formats.as_flattened());
     }
 }
 

@@ -5,6 +5,7 @@ mod tests;
 
 use visus_video::{Format, Frame};
 
+use crate::simd::Target;
 use crate::squares::{sum, sum_of_squares};
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 
@@ -39,26 +40,29 @@ impl Metric for FloatMoment {
         &self.keys
     }
 
-    fn extractor(&self, _format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(Moments))
+    fn extractor(&self, _format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(Moments { target: Target::new(level) }))
     }
 }
 
-struct Moments;
+struct Moments {
+    target: Target,
+}
 
 impl Extractor for Moments {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        let [reference, distorted] = [window.current.reference, window.current.distorted].map(moments);
+        let frames = [window.current.reference, window.current.distorted];
+        let [reference, distorted] = frames.map(|frame| moments(self.target, frame));
         raw.copy_from_slice(&[reference.0, distorted.0, reference.1, distorted.1]);
         Ok(())
     }
 }
 
 /// First and second moment.
-fn moments(frame: &Frame) -> (f64, f64) {
+fn moments(target: Target, frame: &Frame) -> (f64, f64) {
     let format = frame.format();
     let steps = f64::from(1u32 << (format.depth() - 8));
     let pixels = (format.width() * format.height()) as f64;
     let luma = frame.plane(0);
-    (sum(luma) / steps / pixels, sum_of_squares(luma) / (steps * steps) / pixels)
+    (sum(target, luma) / steps / pixels, sum_of_squares(target, luma) / (steps * steps) / pixels)
 }

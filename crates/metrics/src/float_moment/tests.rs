@@ -3,7 +3,8 @@
 use visus_video::Chroma;
 
 use super::{INFO, KEYS};
-use crate::made::{Content, assert_scores, format};
+use crate::made::{Content, assert_as_scalar, assert_scores, format};
+use crate::simd::level_tests;
 
 #[test]
 fn figures_of_the_reference() {
@@ -16,5 +17,15 @@ fn figures_of_the_reference() {
         let expected: Vec<_> = KEYS.into_iter().zip(moments).collect();
         let pair = ((Content::Waves, 1), (Content::Waves, 2));
         assert_scores(&INFO, &[], format(33, 21, Chroma::C400, depth), pair, &expected);
+    }
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let sizes = [(1, 1), (35, 27), (200, 10)];
+        let formats = sizes.map(|(width, height)| {
+            [8, 10, 16].map(|depth| format(width, height, Chroma::C420, depth))
+        });
+        assert_as_scalar(level, &INFO, &[], formats.as_flattened());
     }
 }

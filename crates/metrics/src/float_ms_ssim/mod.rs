@@ -14,6 +14,7 @@ use visus_video::Format;
 
 use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Windows};
 use crate::math::pow;
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 use pyramid::{Halver, Pyramid};
 
@@ -84,7 +85,7 @@ impl Metric for MsSsim {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let (width, height) = (format.width(), format.height());
         if width < SMALLEST_SIDE || height < SMALLEST_SIDE {
             let reason = format!("both sides must be {SMALLEST_SIDE} or more, for five scales");
@@ -97,6 +98,7 @@ impl Metric for MsSsim {
             distorted: Pyramid::new(width, height),
             halver: Halver::new(width),
             windows: Windows::new(width),
+            target: Target::new(level),
         }))
     }
 }
@@ -109,20 +111,26 @@ struct MsSsimExtractor {
     distorted: Pyramid,
     halver: Halver,
     windows: Windows,
+    target: Target,
 }
 
 impl MsSsimExtractor {
     fn measure(&mut self, scale: usize) -> Means {
         let counts = self.terms || LUMINANCE_EXPONENTS[scale] != 0.0;
         let luminance = if counts { Luminance::Wanted } else { Luminance::Skipped };
-        self.windows.measure(&self.reference.planes[scale], &self.distorted.planes[scale], luminance)
+        self.windows.measure(
+            self.target,
+            &self.reference.planes[scale],
+            &self.distorted.planes[scale],
+            luminance,
+        )
     }
 }
 
 impl Extractor for MsSsimExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.reference.load(window.current.reference, &mut self.halver);
-        self.distorted.load(window.current.distorted, &mut self.halver);
+        self.reference.load(self.target, window.current.reference, &mut self.halver);
+        self.distorted.load(self.target, window.current.distorted, &mut self.halver);
         let means: [Means; SCALES] = std::array::from_fn(|scale| self.measure(scale));
         raw[0] = self.decibels.apply(combine(&means));
         if self.terms {

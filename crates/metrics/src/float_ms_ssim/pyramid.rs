@@ -3,8 +3,9 @@
 use visus_video::Frame;
 
 use super::SCALES;
-use super::scalar::{self, SplitRow, TAPS};
+use super::scalar::{self, ColumnSums, LANES, SplitRow, TAPS};
 use crate::picture::FloatPlane;
+use crate::simd::{Adder, OnMultipliers, Plain, Target};
 
 /// Split rows that are kept. The nine rows around an output row, mirrored ones included, lie in nine neighbouring rows
 /// of the picture, so ten slots never collide.
@@ -23,51 +24,102 @@ impl Pyramid {
     }
 
     /// Takes a frame's luma and fills every size.
-    pub fn load(&mut self, frame: &Frame, halver: &mut Halver) {
-        self.planes[0].load(frame.plane(0), frame.format().depth(), 0.0);
+    pub fn load(&mut self, target: Target, frame: &Frame, halver: &mut Halver) {
+        target.run(
+            #[inline(always)]
+            || {
+                self.planes[0].load(frame.plane(0), frame.format().depth(), 0.0);
+                if target.is_wide() {
+                    self.fill(OnMultipliers::new(), halver);
+                } else {
+                    self.fill(Plain, halver);
+                }
+            },
+        );
+    }
+
+    #[inline(always)]
+    fn fill<A: Adder>(&mut self, adder: A, halver: &mut Halver) {
         for scale in 1..SCALES {
             let (larger, smaller) = self.planes.split_at_mut(scale);
-            halver.halve(&larger[scale - 1], &mut smaller[0]);
+            let values = if scale == 1 { Values::Samples } else { Values::Any };
+            halver.halve(adder, values, &larger[scale - 1], &mut smaller[0]);
         }
     }
+}
+
+/// What is known of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Whole multiples of 1/256 from 0 to 255 and a fraction.
+    Samples,
+    Any,
 }
 
 /// Halves pictures up to a width.
 #[derive(Debug)]
 pub struct Halver {
+    ring: Ring,
+    columns: Box<ColumnSums>,
+}
+
+impl Halver {
+    pub fn new(width: usize) -> Self {
+        Self { ring: Ring::new(width), columns: Box::new(ColumnSums::ZERO) }
+    }
+
+    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up.
+    #[inline(always)]
+    pub fn halve<A: Adder>(&mut self, adder: A, values: Values, from: &FloatPlane, to: &mut FloatPlane) {
+        let lanes = to.width().next_multiple_of(LANES);
+        let mut ready = 0;
+        for y in 0..to.height() {
+            let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
+            for row in ready..needed {
+                self.ring.fill(from.row(row), row);
+            }
+            ready = needed;
+            let rows = self.ring.around(2 * y, from.height());
+            let out = &mut to.padded_row_mut(y)[..lanes];
+            match values {
+                Values::Samples => self.columns.halve_samples(adder, &rows, out),
+                Values::Any => scalar::halve_row(adder, &rows, out),
+            }
+        }
+    }
+}
+
+/// The latest rows, split.
+#[derive(Debug)]
+struct Ring {
     even: Vec<f32>,
     odd: Vec<f32>,
     stride: usize,
 }
 
-impl Halver {
-    pub fn new(width: usize) -> Self {
+impl Ring {
+    fn new(width: usize) -> Self {
         let stride = scalar::split_len(width.div_ceil(2));
         Self { even: vec![0.0; stride * SLOTS], odd: vec![0.0; stride * SLOTS], stride }
     }
 
-    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up.
-    pub fn halve(&mut self, from: &FloatPlane, to: &mut FloatPlane) {
-        let mut ready = 0;
-        for y in 0..to.height() {
-            let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
-            for row in ready..needed {
-                self.split(from.row(row), row);
-            }
-            ready = needed;
-            let rows = std::array::from_fn(|tap| self.row(mirrored(2 * y, tap, from.height())));
-            scalar::halve_row(&rows, to.row_mut(y));
-        }
-    }
-
-    fn split(&mut self, row: &[f32], y: usize) {
-        let (start, len) = (y % SLOTS * self.stride, scalar::split_len(row.len().div_ceil(2)));
-        scalar::split_row(row, &mut self.even[start..][..len], &mut self.odd[start..][..len]);
-    }
-
-    fn row(&self, y: usize) -> SplitRow<'_> {
+    #[inline(always)]
+    fn fill(&mut self, row: &[f32], y: usize) {
         let start = y % SLOTS * self.stride;
-        SplitRow { even: &self.even[start..][..self.stride], odd: &self.odd[start..][..self.stride] }
+        let (even, odd) = (&mut self.even[start..][..self.stride], &mut self.odd[start..][..self.stride]);
+        scalar::split_row(row, even, odd);
+    }
+
+    /// The rows under the filter around row `centre`.
+    #[inline(always)]
+    fn around(&self, centre: usize, height: usize) -> [SplitRow<'_>; TAPS] {
+        let mut rows = [SplitRow::default(); TAPS];
+        for (tap, row) in rows.iter_mut().enumerate() {
+            let start = mirrored(centre, tap, height) % SLOTS * self.stride;
+            let (even, odd) = (&self.even[start..][..self.stride], &self.odd[start..][..self.stride]);
+            *row = SplitRow { even, odd };
+        }
+        rows
     }
 }
 
@@ -84,6 +136,7 @@ fn mirrored(centre: usize, tap: usize, height: usize) -> usize {
 mod tests {
     use super::*;
     use crate::made::Noise;
+    use crate::simd::level_tests;
 
     /// libvmaf's full table, to check the folded one.
     const TABLE: [[f32; 9]; 9] = [
@@ -112,22 +165,44 @@ mod tests {
         sum as f32
     }
 
-    #[test]
-    fn equals_the_naive_sum() {
+    fn check_halving(target: Target, width: usize, height: usize) {
         let mut noise = Noise::new(11);
-        for (width, height) in [(11, 11), (12, 13), (13, 12), (16, 40), (35, 20), (64, 17), (81, 5)] {
-            for (limit, scale, offset) in [(256, 1.0, 0.0), (65_536, 1.0 / 256.0, 0.0), (999, 0.377, -150.1)]
+        for (limit, scale, offset, values) in [
+            (256, 1.0, 0.0, Values::Samples),
+            (65_536, 1.0 / 256.0, 0.0, Values::Samples),
+            (3, 1.0 / 256.0, 0.0, Values::Samples),
+            (65_536, 1.0 / 256.0, 0.0, Values::Any),
+            (999, 0.377, -150.1, Values::Any),
+        ] {
+            let mut from = FloatPlane::new(width, height);
+            for y in 0..height {
+                from.row_mut(y).fill_with(|| noise.below(limit) as f32 * scale + offset);
+            }
+            let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
+            // Memory made for a wider picture serves narrower ones.
+            let mut halver = Halver::new(width + 19);
+            target.run(
+                #[inline(always)]
+                || {
+                    if target.is_wide() {
+                        halver.halve(OnMultipliers::new(), values, &from, &mut to);
+                    } else {
+                        halver.halve(Plain, values, &from, &mut to);
+                    }
+                },
+            );
+            for (x, y) in (0..to.height()).flat_map(|y| (0..to.width()).map(move |x| (x, y))) {
+                assert_eq!(to.row(y)[x], naive(&from, x, y), "{width}x{height} at {x},{y}, {values:?}");
+            }
+        }
+    }
+
+    level_tests! {
+        fn equals_the_naive_sum(level) {
+            for (width, height) in
+                [(11, 11), (12, 13), (13, 12), (16, 40), (35, 20), (64, 17), (81, 5), (530, 6), (1023, 7)]
             {
-                let mut from = FloatPlane::new(width, height);
-                for y in 0..height {
-                    from.row_mut(y).fill_with(|| noise.below(limit) as f32 * scale + offset);
-                }
-                let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
-                // Memory made for a wider picture serves narrower ones.
-                Halver::new(100).halve(&from, &mut to);
-                for (x, y) in (0..to.height()).flat_map(|y| (0..to.width()).map(move |x| (x, y))) {
-                    assert_eq!(to.row(y)[x], naive(&from, x, y), "{width}x{height} at {x},{y}");
-                }
+                check_halving(Target::new(level), width, height);
             }
         }
     }

@@ -1,8 +1,15 @@
-//! Halving a picture with the low-pass of the 9/7 wavelet, in plain Rust.
+//! Halving a picture with the low-pass of the 9/7 wavelet, in plain Rust that is compiled for each level.
 //!
 //! The filter is libvmaf's 9x9 table. Its entries are rounded products of the wavelet's taps, so it cannot be split
 //! into rows and columns without changing results. A weighted sample is rounded to `f32`; the 81 of them are summed in
 //! `f64`, row by row.
+//!
+//! Where samples are those of a picture ([`halve_samples`]), whole multiples of 1/256 below 256, a product is a whole
+//! multiple of 2^-43 (the smallest weight is above 2^-12, and a product keeps 24 bits), and every partial sum is below
+//! 2^9: the sums are exact, in whatever order they are taken. Columns may then be summed first, and serve several
+//! outputs.
+
+use crate::simd::Adder;
 
 /// Side of the filter.
 pub const TAPS: usize = 9;
@@ -30,9 +37,8 @@ const fn unfold() -> [[f32; TAPS]; TAPS] {
 }
 
 /// Outputs that are computed side by side, so that sums stay in registers while the taps go by.
-const LANES: usize = 8;
-/// Samples of either side of a split row under that many outputs.
-const REACH: usize = LANES + TAPS / 2;
+pub const LANES: usize = 8;
+type Lane<T> = [T; LANES];
 
 /// A row of the larger picture with its mirrored ends, its samples dealt out by turns. The first sample is the fourth
 /// before the picture, so output `x` takes `even[x], odd[x], even[x + 1], .. even[x + 4]`.
@@ -42,72 +48,131 @@ pub struct SplitRow<'a> {
     pub odd: &'a [f32],
 }
 
-/// How many samples a split row needs on each side for `outputs` of them.
+/// How many samples a split row needs on each side for `outputs` of them, computed in whole lanes.
 pub const fn split_len(outputs: usize) -> usize {
-    outputs + TAPS / 2
+    outputs.next_multiple_of(LANES) + LANES
 }
 
 /// Deals a row out. Beyond an edge it repeats mirrored, the edge sample included; it must have 4 samples or more.
+#[inline(always)]
 pub fn split_row(row: &[f32], even: &mut [f32], odd: &mut [f32]) {
-    for (out, sample) in even[2..].iter_mut().zip(row.iter().step_by(2)) {
-        *out = *sample;
+    let (pairs, rest) = row.as_chunks::<2>();
+    for (pair, (even, odd)) in pairs.iter().zip(even[2..].iter_mut().zip(&mut odd[2..])) {
+        (*even, *odd) = (pair[0], pair[1]);
     }
-    for (out, sample) in odd[2..].iter_mut().zip(row.iter().skip(1).step_by(2)) {
-        *out = *sample;
+    if let [last] = rest {
+        even[2 + pairs.len()] = *last;
     }
     (even[0], odd[0], even[1], odd[1]) = (row[3], row[2], row[1], row[0]);
-    let mirrored = row.iter().rev().take(TAPS / 2);
-    for (beyond, sample) in mirrored.enumerate() {
+    for beyond in 0..TAPS / 2 {
         let at = row.len() + TAPS / 2 + beyond;
         let side = if at.is_multiple_of(2) { &mut *even } else { &mut *odd };
-        if let Some(out) = side.get_mut(at / 2) {
-            *out = *sample;
-        }
+        side[at / 2] = row[row.len() - 1 - beyond];
     }
 }
 
-/// One row of the halved picture, from the nine rows around it.
-pub fn halve_row(rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
-    let whole = out.len() / LANES * LANES;
-    for x in (0..whole).step_by(LANES) {
-        let sums = rows.iter().zip(&FILTER).fold([0.0; LANES], |sums, (row, weights)| {
-            let even = row.even[x..][..REACH].try_into().expect("that many samples");
-            let odd = row.odd[x..][..REACH].try_into().expect("that many samples");
-            add_row(sums, even, odd, weights)
-        });
-        for (out, sum) in out[x..].iter_mut().zip(sums) {
-            *out = sum as f32;
-        }
-    }
-    for x in whole..out.len() {
-        out[x] = halve_pixel(rows, x);
-    }
-}
-
-/// Adds the nine taps of a row to each sum.
+/// One row of the halved picture, from the nine rows around it. All rows are padded to whole lanes.
 #[inline(always)]
-fn add_row(
-    mut sums: [f64; LANES],
-    even: &[f32; REACH],
-    odd: &[f32; REACH],
-    weights: &[f32; TAPS],
-) -> [f64; LANES] {
-    for (tap, weight) in weights.iter().enumerate() {
-        let samples = if tap.is_multiple_of(2) { even } else { odd };
-        for lane in 0..LANES {
-            sums[lane] += f64::from(samples[lane + tap / 2] * weight);
+pub fn halve_row<A: Adder>(adder: A, rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
+    for (cell, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut sums = [0.0; LANES];
+        for (row, weights) in rows.iter().zip(&FILTER) {
+            for (tap, weight) in weights.iter().enumerate() {
+                let side = if tap.is_multiple_of(2) { row.even } else { row.odd };
+                sums = add_weighted(adder, tap, sums, lane(side, LANES * cell + tap / 2), *weight);
+            }
         }
+        *out = sums.map(|sum| sum as f32);
+    }
+}
+
+#[inline(always)]
+fn lane<T>(row: &[T], at: usize) -> &Lane<T> {
+    row[at..].first_chunk().expect("rows have whole lanes")
+}
+
+/// Adds weighted samples to sums.
+#[inline(always)]
+fn add_weighted<A: Adder>(
+    adder: A,
+    tap: usize,
+    mut sums: Lane<f64>,
+    samples: &Lane<f32>,
+    weight: f32,
+) -> Lane<f64> {
+    for lane in 0..LANES {
+        let term = f64::from(samples[lane] * weight);
+        // A conversion per term takes as long as an addition: three quarters of these elsewhere balance both.
+        sums[lane] = if tap.is_multiple_of(4) { sums[lane] + term } else { adder.add(sums[lane], term) };
     }
     sums
 }
 
-fn halve_pixel(rows: &[SplitRow<'_>; TAPS], x: usize) -> f32 {
-    let mut sum = 0.0f64;
-    for (row, weights) in rows.iter().zip(&FILTER) {
-        for (tap, weight) in weights.iter().enumerate() {
-            let samples = if tap.is_multiple_of(2) { row.even } else { row.odd };
-            sum += f64::from(samples[x + tap / 2] * weight);
+/// Outputs whose column sums are kept at a time: few enough for the nearest cache.
+const STRETCH: usize = 256;
+const COLUMNS: usize = STRETCH + LANES;
+
+/// Five columns of an output, or pairs of them that lie side by side in a split row.
+const STEPS: usize = TAPS.div_ceil(2);
+
+/// Sums of columns. An output `x` is the sum of `steps[k][x + k]`: columns `2 k` and `2 k + 1` of the filter.
+#[derive(Debug)]
+pub struct ColumnSums {
+    steps: [[f64; COLUMNS]; STEPS],
+}
+
+impl ColumnSums {
+    pub const ZERO: Self = Self { steps: [[0.0; COLUMNS]; STEPS] };
+
+    /// The same as [`halve_row`] for the samples of a picture, whose sums are exact.
+    #[inline(always)]
+    pub fn halve_samples<A: Adder>(&mut self, adder: A, rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
+        for (stretch, out) in out.chunks_mut(STRETCH).enumerate() {
+            let first = stretch * STRETCH;
+            let cells = (out.len() + STEPS - 1).div_ceil(LANES);
+            for cell in 0..cells {
+                self.sum_columns(adder, rows, first, cell * LANES);
+            }
+            self.sum_steps(out);
         }
     }
-    sum as f32
+
+    /// The filter is symmetric, so that columns 0 and 8, 1 and 7, 2 and 6, 3 and 5 have the same sums.
+    #[inline(always)]
+    fn sum_columns<A: Adder>(&mut self, adder: A, rows: &[SplitRow<'_>; TAPS], first: usize, at: usize) {
+        let (mut even, mut odd) = ([[0.0; LANES]; 3], [[0.0; LANES]; 2]);
+        for (row, weights) in rows.iter().zip(&FILTER) {
+            let (samples, odd_samples) = (lane(row.even, first + at), lane(row.odd, first + at));
+            for column in 0..3 {
+                even[column] = add_weighted(adder, column + 1, even[column], samples, weights[2 * column]);
+            }
+            for column in 0..2 {
+                odd[column] =
+                    add_weighted(adder, column + 1, odd[column], odd_samples, weights[2 * column + 1]);
+            }
+        }
+        let mut steps = [even[0], even[1], even[2], even[1], even[0]];
+        for (step, column) in [0, 1, 1, 0].into_iter().enumerate() {
+            for lane in 0..LANES {
+                steps[step][lane] += odd[column][lane];
+            }
+        }
+        for (out, step) in self.steps.iter_mut().zip(steps) {
+            out[at..at + LANES].copy_from_slice(&step);
+        }
+    }
+
+    #[inline(always)]
+    fn sum_steps(&self, out: &mut [f32]) {
+        for (cell, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut sums = [0.0; LANES];
+            for (step, columns) in self.steps.iter().enumerate() {
+                let columns = lane(columns, cell * LANES + step);
+                for lane in 0..LANES {
+                    sums[lane] += columns[lane];
+                }
+            }
+            *out = sums.map(|sum| sum as f32);
+        }
+    }
 }

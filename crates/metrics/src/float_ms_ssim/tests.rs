@@ -4,7 +4,8 @@ use visus_video::Chroma;
 
 use super::INFO;
 use crate::MetricError;
-use crate::made::{Content, assert_scores, format, frame, score_pair};
+use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
+use crate::simd::level_tests;
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);
@@ -62,5 +63,15 @@ fn pictures_that_are_too_small_are_refused() {
         let picture = frame(format(width, height, Chroma::C400, 8), Content::Noise, 1);
         let error = score_pair(&INFO, &[], &picture, &picture).unwrap_err();
         assert!(matches!(&error, MetricError::Format { .. }) && error.to_string().contains("176"), "{error}");
+    }
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let formats = [(176, 176), (181, 179), (320, 200), (561, 177)]
+            .map(|(width, height)| [8, 10, 16].map(|depth| format(width, height, Chroma::C400, depth)));
+        for options in [&[("enable_lcs", "true")][..], &[]] {
+            assert_as_scalar(level, &INFO, options, formats.as_flattened());
+        }
     }
 }

@@ -6,6 +6,7 @@ mod tests;
 use visus_video::Format;
 
 use crate::math::log10;
+use crate::simd::Target;
 use crate::squares::sum_of_squared_differences;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 
@@ -53,13 +54,14 @@ impl Metric for FloatPsnr {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(FloatPsnrExtractor { format: *format }))
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(FloatPsnrExtractor { format: *format, target: Target::new(level) }))
     }
 }
 
 struct FloatPsnrExtractor {
     format: Format,
+    target: Target,
 }
 
 impl Extractor for FloatPsnrExtractor {
@@ -67,7 +69,8 @@ impl Extractor for FloatPsnrExtractor {
         let Ceiling { peak, best } = Ceiling::new(&self.format);
         let steps = f64::from(1u32 << (self.format.depth() - 8));
         let pair = window.current;
-        let squares = sum_of_squared_differences(pair.reference.plane(0), pair.distorted.plane(0));
+        let (reference, distorted) = (pair.reference.plane(0), pair.distorted.plane(0));
+        let squares = sum_of_squared_differences(self.target, reference, distorted);
         let pixels = (self.format.width() * self.format.height()) as f64;
         let noise = squares / (steps * steps) / pixels;
         raw[0] = (10.0 * log10(peak * peak / noise.max(1e-10))).min(best);

@@ -3,7 +3,8 @@
 use visus_video::Chroma;
 
 use super::INFO;
-use crate::made::{Content, assert_scores, format, frame, score_pair};
+use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
+use crate::simd::level_tests;
 
 #[test]
 fn figures_of_the_reference() {
@@ -23,5 +24,15 @@ fn identical_pictures_reach_the_limit() {
     for (depth, best) in [(8, 60.0), (10, 72.0), (12, 84.0), (16, 108.0)] {
         let same = frame(format(16, 16, Chroma::C420, depth), Content::Noise, 9);
         assert_eq!(score_pair(&INFO, &[], &same, &same).unwrap()[0].1, best);
+    }
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let sizes = [(1, 1), (35, 27), (200, 10)];
+        let formats = sizes.map(|(width, height)| {
+            [8, 10, 16].map(|depth| format(width, height, Chroma::C420, depth))
+        });
+        assert_as_scalar(level, &INFO, &[], formats.as_flattened());
     }
 }

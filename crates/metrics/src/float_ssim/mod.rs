@@ -16,6 +16,7 @@ mod window;
 use visus_video::Format;
 
 use crate::picture::FloatPlane;
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
 pub(crate) use window::{Luminance, Means, Windows};
@@ -59,7 +60,7 @@ impl Metric for Ssim {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let factor = match self.options.int("scale") {
             0 => automatic_factor(format),
             scale => scale as usize,
@@ -67,7 +68,12 @@ impl Metric for Ssim {
         if let Some(reason) = without_windows(format, factor) {
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(SsimExtractor::new(format, factor, Decibels::new(&self.options, format))))
+        Ok(Box::new(SsimExtractor::new(
+            format,
+            Target::new(level),
+            factor,
+            Decibels::new(&self.options, format),
+        )))
     }
 }
 
@@ -92,10 +98,11 @@ struct SsimExtractor {
     distorted: FloatPlane,
     columns: Vec<f64>,
     windows: Windows,
+    target: Target,
 }
 
 impl SsimExtractor {
-    fn new(format: &Format, factor: usize, decibels: Decibels) -> Self {
+    fn new(format: &Format, target: Target, factor: usize, decibels: Decibels) -> Self {
         let width = shrink::shrunk(format.width(), factor);
         let height = shrink::shrunk(format.height(), factor);
         Self {
@@ -105,6 +112,7 @@ impl SsimExtractor {
             distorted: FloatPlane::new(width, height),
             columns: vec![0.0; format.width()],
             windows: Windows::new(width),
+            target,
         }
     }
 
@@ -114,7 +122,7 @@ impl SsimExtractor {
             if self.factor == 1 {
                 plane.load(frame.plane(0), depth, 0.0);
             } else {
-                shrink::shrink(frame.plane(0), depth, self.factor, &mut self.columns, plane);
+                shrink::shrink(self.target, frame.plane(0), depth, self.factor, &mut self.columns, plane);
             }
         }
     }
@@ -126,7 +134,7 @@ impl Extractor for SsimExtractor {
         if self.reference.width() >= scalar::TAPS && self.reference.height() >= scalar::TAPS {
             self.load(window.current);
         }
-        let means = self.windows.measure(&self.reference, &self.distorted, Luminance::Wanted);
+        let means = self.windows.measure(self.target, &self.reference, &self.distorted, Luminance::Wanted);
         let Means { ssim, luminance, contrast, structure } = means;
         let scores = [self.decibels.apply(ssim), luminance, contrast, structure];
         raw.copy_from_slice(&scores[..raw.len()]);

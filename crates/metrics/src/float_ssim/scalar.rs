@@ -1,7 +1,11 @@
-//! Row kernels of the windowed statistic, in plain Rust.
+//! Kernels of the windowed statistic, in plain Rust that is compiled for each level.
 //!
 //! What decides the last bit: a weighted sample is rounded to `f32`, a sum of them is kept in `f64` from the first tap
 //! to the last and rounded to `f32` at its end, once after each direction.
+//!
+//! Pixels are worked on in cells of [`LANES`] neighbours, which run on into the padding of rows.
+
+use crate::simd::Adder;
 
 /// One direction of the Gaussian window (sigma 1.5), with libvmaf's six decimals.
 pub const WINDOW: [f32; TAPS] = [
@@ -10,88 +14,115 @@ pub const WINDOW: [f32; TAPS] = [
 ];
 pub const TAPS: usize = 11;
 
-/// Outputs that are computed side by side, so that sums stay in registers while the taps go by.
-const LANES: usize = 8;
+/// Pixels that are computed side by side, so that sums stay in registers while the taps go by.
+pub const LANES: usize = 8;
+
+/// What is filtered: both pictures, their squares and their product.
+pub const SIGNALS: usize = 5;
 
 /// Stabilising constants of Wang et al., for a range of 255: `(0.01 L)^2`, `(0.03 L)^2` and half of that.
 const C1: f32 = (0.01 * 255.0) * (0.01 * 255.0);
 const C2: f32 = (0.03 * 255.0) * (0.03 * 255.0);
 const C3: f32 = C2 / 2.0;
 
-/// The window along a row: `out[x]` covers `row[x..x + TAPS]`.
-pub fn filter_row(row: &[f32], out: &mut [f32]) {
-    let taps: [&[f32]; TAPS] = std::array::from_fn(|tap| &row[tap..][..out.len()]);
-    filter_rows(&taps, out);
-}
+/// Neighbouring pixels of one signal.
+pub type Lane<T> = [T; LANES];
 
-/// The window down the columns: `out[x]` covers `rows[..][x]`.
-pub fn filter_rows(rows: &[&[f32]; TAPS], out: &mut [f32]) {
-    let rows = rows.map(|row| &row[..out.len()]);
-    let whole = out.len() / LANES * LANES;
-    for x in (0..whole).step_by(LANES) {
-        let mut sums = [0.0f64; LANES];
-        for (row, weight) in rows.iter().zip(WINDOW) {
-            let row: &[f32; LANES] = row[x..][..LANES].try_into().expect("as long as out");
-            for lane in 0..LANES {
-                sums[lane] += f64::from(row[lane] * weight);
-            }
-        }
-        for lane in 0..LANES {
-            out[x + lane] = sums[lane] as f32;
-        }
-    }
-    for x in whole..out.len() {
-        let taps = rows.iter().zip(WINDOW);
-        out[x] = taps.fold(0.0, |sum, (row, weight)| sum + f64::from(row[x] * weight)) as f32;
-    }
-}
-
-/// `out = a * b`, sample by sample.
-pub fn multiply_row(a: &[f32], b: &[f32], out: &mut [f32]) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = a * b;
-    }
-}
-
-/// Windowed means of a row of pixels: of the two pictures, of their squares and of their product.
+/// Neighbouring pixels of all signals. Whole cache lines, so that no load crosses one.
 #[derive(Clone, Copy, Debug)]
-pub struct Moments<'a> {
-    pub reference: &'a [f32],
-    pub distorted: &'a [f32],
-    pub reference_squared: &'a [f32],
-    pub distorted_squared: &'a [f32],
-    pub product: &'a [f32],
+#[repr(C, align(32))]
+pub struct Cell(pub [Lane<f32>; SIGNALS]);
+
+impl Cell {
+    pub const ZERO: Self = Self([[0.0; LANES]; SIGNALS]);
+}
+
+/// The rows of all signals from a row of each picture. The rows may be longer than the pictures'.
+#[inline(always)]
+pub fn signal_rows(reference: &[f32], distorted: &[f32], rows: [&mut [f32]; SIGNALS]) {
+    let width = reference.len();
+    let distorted = &distorted[..width];
+    let [plain, other, squared, other_squared, product] = rows.map(|row| &mut row[..width]);
+    for x in 0..width {
+        let (a, b) = (reference[x], distorted[x]);
+        (plain[x], other[x]) = (a, b);
+        (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
+    }
+}
+
+/// The window along rows: lane `n` of cell `x` covers the samples from `LANES * x + n` on. The rows must be as long as
+/// the cells and the window's overhang.
+#[inline(always)]
+pub fn filter_along<A: Adder>(adder: A, rows: [&[f32]; SIGNALS], out: &mut [Cell]) {
+    let rows = rows.map(|row| &row[..LANES * out.len() + TAPS - 1]);
+    for (x, out) in out.iter_mut().enumerate() {
+        for (row, out) in rows.iter().zip(&mut out.0) {
+            let row = &row[LANES * x..][..LANES + TAPS - 1];
+            *out = weighted_sum(adder, |tap| row[tap..].first_chunk().expect("long enough"));
+        }
+    }
+}
+
+/// The window down the columns, for one cell of each of the rows under it.
+#[inline(always)]
+pub fn filter_down<A: Adder>(adder: A, cells: [&Cell; TAPS]) -> Cell {
+    let mut out = Cell::ZERO;
+    for (signal, out) in out.0.iter_mut().enumerate() {
+        *out = weighted_sum(adder, |tap| &cells[tap].0[signal]);
+    }
+    out
+}
+
+#[inline(always)]
+fn weighted_sum<'a, A: Adder>(adder: A, samples: impl Fn(usize) -> &'a Lane<f32>) -> Lane<f32> {
+    let mut sums = [0.0f64; LANES];
+    for tap in 0..TAPS {
+        let samples = samples(tap);
+        for lane in 0..LANES {
+            let term = f64::from(samples[lane] * WINDOW[tap]);
+            // A conversion per term takes as long as an addition: three quarters of these elsewhere balance both.
+            sums[lane] = if tap % 4 == 0 { sums[lane] + term } else { adder.add(sums[lane], term) };
+        }
+    }
+    sums.map(|sum| sum as f32)
 }
 
 /// How alike the means are.
-pub fn luminance_row(moments: &Moments<'_>, out: &mut [f64]) {
-    for ((out, mean), other) in out.iter_mut().zip(moments.reference).zip(moments.distorted) {
-        let twice = 2.0 * f64::from(*mean) * f64::from(*other);
-        *out = (twice + f64::from(C1)) / f64::from(mean * mean + other * other + C1);
+#[inline(always)]
+pub fn luminance(moments: &Cell) -> Lane<f64> {
+    let [reference, distorted, ..] = &moments.0;
+    let mut out = [0.0; LANES];
+    for lane in 0..LANES {
+        let (mean, other) = (reference[lane], distorted[lane]);
+        let twice = 2.0 * f64::from(mean) * f64::from(other);
+        out[lane] = (twice + f64::from(C1)) / f64::from(mean * mean + other * other + C1);
     }
+    out
 }
 
 /// How alike the deviations are (contrast), and how far the pictures move together (structure).
-pub fn contrast_structure_row(moments: &Moments<'_>, contrast: &mut [f64], structure: &mut [f64]) {
-    let width = contrast.len();
-    let (mean, other) = (&moments.reference[..width], &moments.distorted[..width]);
-    let (square, other_square) = (&moments.reference_squared[..width], &moments.distorted_squared[..width]);
-    let (product, structure) = (&moments.product[..width], &mut structure[..width]);
-    for x in 0..width {
+#[inline(always)]
+pub fn contrast_structure(moments: &Cell) -> (Lane<f64>, Lane<f64>) {
+    let [reference, distorted, squared, other_squared, product] = &moments.0;
+    let (mut contrast, mut structure) = ([0.0; LANES], [0.0; LANES]);
+    for lane in 0..LANES {
+        let (mean, other) = (reference[lane], distorted[lane]);
         // Rounding can take a variance below zero.
-        let variance = not_negative(square[x] - mean[x] * mean[x]);
-        let other_variance = not_negative(other_square[x] - other[x] * other[x]);
-        let covariance = product[x] - mean[x] * other[x];
+        let variance = not_negative(squared[lane] - mean * mean);
+        let other_variance = not_negative(other_squared[lane] - other * other);
+        let covariance = product[lane] - mean * other;
         let deviations = (variance * other_variance).sqrt();
-        contrast[x] =
+        contrast[lane] =
             (2.0 * f64::from(deviations) + f64::from(C2)) / f64::from(variance + other_variance + C2);
         // A flat window must not be punished for a covariance that rounding made negative.
         let flat = covariance < 0.0 && deviations <= 0.0;
         let covariance = if flat { 0.0 } else { covariance };
-        structure[x] = f64::from((covariance + C3) / (deviations + C3));
+        structure[lane] = f64::from((covariance + C3) / (deviations + C3));
     }
+    (contrast, structure)
 }
 
+#[inline(always)]
 fn not_negative(value: f32) -> f32 {
     if value < 0.0 { 0.0 } else { value }
 }
@@ -102,6 +133,7 @@ mod tests {
 
     use super::*;
     use crate::made::Noise;
+    use crate::simd::{OnMultipliers, Plain, Target, level_tests};
 
     fn row(len: usize, limit: u32, scale: f32, seed: u32) -> Vec<f32> {
         let mut noise = Noise::new(seed);
@@ -112,36 +144,48 @@ mod tests {
         samples.zip(WINDOW).fold(0.0f64, |sum, (sample, weight)| sum + f64::from(sample * weight)) as f32
     }
 
-    proptest! {
-        #[test]
-        fn filters_equal_the_naive_sums(
-            width in 1usize..70,
-            limit in prop_oneof![Just(3u32), Just(256), Just(65_536)],
-            scale in prop_oneof![Just(1.0f32), Just(0.003_906_25), Just(254.7)],
-            seed in any::<u32>(),
-        ) {
-            let long = row(width + TAPS - 1, limit, scale, seed);
-            let mut out = vec![0.0; width];
-            filter_row(&long, &mut out);
-            for x in 0..width {
-                prop_assert_eq!(out[x], naive_sum(long[x..].iter().copied()));
-            }
-            let rows: Vec<Vec<f32>> = (0..11).map(|k| row(width, limit, scale, seed ^ k)).collect();
-            filter_rows(&std::array::from_fn(|k| &rows[k][..]), &mut out);
-            for x in 0..width {
-                prop_assert_eq!(out[x], naive_sum(rows.iter().map(|row| row[x])));
-            }
+    /// Both directions on noise of `cells` cells, against the naive sums.
+    fn check_filters<A: Adder>(adder: A, target: Target, cells: usize, limit: u32, scale: f32, seed: u32) {
+        let width = cells * LANES + TAPS - 1;
+        let rows: [Vec<f32>; SIGNALS] = std::array::from_fn(|n| row(width, limit, scale, seed ^ n as u32));
+        let mut along = vec![Cell::ZERO; cells];
+        target.run(
+            #[inline(always)]
+            || filter_along(adder, rows.each_ref().map(|row| &row[..]), &mut along),
+        );
+        for (x, signal) in (0..cells * LANES).flat_map(|x| (0..SIGNALS).map(move |signal| (x, signal))) {
+            let expected = naive_sum(rows[signal][x..].iter().copied());
+            assert_eq!(along[x / LANES].0[signal][x % LANES], expected);
+        }
+        let stack: [Cell; TAPS] = std::array::from_fn(|tap| along[tap % cells]);
+        let down = target.run(
+            #[inline(always)]
+            || filter_down(adder, stack.each_ref()),
+        );
+        for (n, signal) in (0..LANES).flat_map(|n| (0..SIGNALS).map(move |signal| (n, signal))) {
+            assert_eq!(down.0[signal][n], naive_sum(stack.iter().map(|cell| cell.0[signal][n])));
+        }
+    }
+
+    level_tests! {
+        fn filters_equal_the_naive_sums(level) {
+            let target = Target::new(level);
+            proptest!(|(
+                cells in 1usize..9,
+                limit in prop_oneof![Just(3u32), Just(256), Just(65_536)],
+                scale in prop_oneof![Just(1.0f32), Just(0.003_906_25), Just(254.7), Just(-0.37)],
+                seed in any::<u32>(),
+            )| {
+                check_filters(Plain, target, cells, limit, scale, seed);
+                check_filters(OnMultipliers::new(), target, cells, limit, scale, seed);
+            });
         }
     }
 
     fn terms(mean: f32, other: f32, square: f32, other_square: f32, product: f32) -> [f64; 3] {
-        let [reference, distorted, reference_squared, distorted_squared, product] =
-            &[[mean], [other], [square], [other_square], [product]];
-        let moments = Moments { reference, distorted, reference_squared, distorted_squared, product };
-        let (mut l, mut c, mut s) = ([0.0], [0.0], [0.0]);
-        luminance_row(&moments, &mut l);
-        contrast_structure_row(&moments, &mut c, &mut s);
-        [l[0], c[0], s[0]]
+        let moments = Cell([mean, other, square, other_square, product].map(|value| [value; LANES]));
+        let (contrast, structure) = contrast_structure(&moments);
+        [luminance(&moments)[0], contrast[0], structure[0]]
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use visus_video::{Chroma, Frame, PlaneView};
 
 use super::{INFO, scalar::WINDOW};
-use crate::made::{Content, assert_scores, format, frame, score_pair};
+use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
+use crate::simd::level_tests;
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);
@@ -114,6 +115,16 @@ fn stays_close_to_the_naive_ssim() {
             let got = score_pair(&INFO, &[], &one, &two).unwrap()[0].1;
             let expected = naive(&one, &two);
             assert!((got - expected).abs() < 2e-5, "{width}x{height}: {got} for {expected}");
+        }
+    }
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let formats = [(10, 30), (11, 11), (40, 41), (420, 390)]
+            .map(|(width, height)| [8, 10, 16].map(|depth| format(width, height, Chroma::C400, depth)));
+        for options in [&[("enable_lcs", "true")][..], &[]] {
+            assert_as_scalar(level, &INFO, options, formats.as_flattened());
         }
     }
 }

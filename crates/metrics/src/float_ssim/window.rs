@@ -3,10 +3,9 @@
 //! Five pictures are filtered (both inputs, their squares, their product), rows first. Only the eleven filtered rows
 //! that the next window covers are kept, so nothing but the inputs is as large as a picture.
 
-use super::scalar::{self, Moments, TAPS};
+use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS};
 use crate::picture::FloatPlane;
-
-const SIGNALS: usize = 5;
+use crate::simd::{Adder, OnMultipliers, Plain, Target};
 
 /// Which terms are wanted beside contrast and structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,26 +35,23 @@ struct Sums {
 /// Memory for pictures up to a width.
 #[derive(Debug)]
 pub struct Windows {
-    /// `TAPS` rows of each signal; row `y` of the picture is in slot `y % TAPS`.
-    rings: [Vec<f32>; SIGNALS],
-    stride: usize,
-    products: Vec<f32>,
-    moments: [Vec<f32>; SIGNALS],
-    luminance: Vec<f64>,
-    contrast: Vec<f64>,
-    structure: Vec<f64>,
+    /// A row of each signal.
+    rows: [Vec<f32>; SIGNALS],
+    /// `TAPS` rows of cells, filtered along the row; row `y` of the picture is in slot `y % TAPS`.
+    ring: Vec<Cell>,
+}
+
+/// Cells of a row of windows.
+const fn cells(columns: usize) -> usize {
+    columns.div_ceil(LANES)
 }
 
 impl Windows {
     pub fn new(width: usize) -> Self {
+        let cells = cells(width);
         Self {
-            rings: std::array::from_fn(|_| vec![0.0; TAPS * width]),
-            stride: width,
-            products: vec![0.0; width],
-            moments: std::array::from_fn(|_| vec![0.0; width]),
-            luminance: vec![1.0; width],
-            contrast: vec![0.0; width],
-            structure: vec![0.0; width],
+            rows: std::array::from_fn(|_| vec![0.0; LANES * cells + TAPS]),
+            ring: vec![Cell::ZERO; TAPS * cells],
         }
     }
 
@@ -63,69 +59,132 @@ impl Windows {
     ///
     /// # Panics
     /// If the planes are wider than the memory, or differ in size.
-    pub fn measure(&mut self, reference: &FloatPlane, distorted: &FloatPlane, luminance: Luminance) -> Means {
+    pub fn measure(
+        &mut self,
+        target: Target,
+        reference: &FloatPlane,
+        distorted: &FloatPlane,
+        luminance: Luminance,
+    ) -> Means {
         let (width, height) = (reference.width(), reference.height());
         if width < TAPS || height < TAPS {
             return Means::without_windows(width, height);
         }
-        let columns = width - TAPS + 1;
+        let sums = target.run(
+            #[inline(always)]
+            || {
+                if target.is_wide() {
+                    self.sums(OnMultipliers::new(), reference, distorted, luminance)
+                } else {
+                    self.sums(Plain, reference, distorted, luminance)
+                }
+            },
+        );
+        sums.means(((width - TAPS + 1) * (height - TAPS + 1)) as f64)
+    }
+
+    #[inline(always)]
+    fn sums<A: Adder>(
+        &mut self,
+        adder: A,
+        reference: &FloatPlane,
+        distorted: &FloatPlane,
+        luminance: Luminance,
+    ) -> Sums {
+        let columns = reference.width() - TAPS + 1;
         let mut sums = Sums::default();
-        for y in 0..height {
-            self.filter_rows_of(reference.row(y), distorted.row(y), y % TAPS);
+        for y in 0..reference.height() {
+            self.filter_row(adder, reference.row(y), distorted.row(y), y % TAPS);
             if y + 1 >= TAPS {
-                self.filter_columns(y + 1 - TAPS, columns);
-                self.terms(columns, luminance);
-                sums.add(&self.luminance[..columns], &self.contrast[..columns], &self.structure[..columns]);
+                self.add_windows(adder, y + 1 - TAPS, columns, luminance, &mut sums);
             }
         }
-        sums.means((columns * (height - TAPS + 1)) as f64)
+        sums
     }
 
-    fn filter_rows_of(&mut self, reference: &[f32], distorted: &[f32], slot: usize) {
-        let columns = reference.len() - TAPS + 1;
-        let start = slot * self.stride;
-        let [plain, other, squared, other_squared, product] =
-            self.rings.each_mut().map(|ring| &mut ring[start..][..columns]);
-        let scratch = &mut self.products[..reference.len()];
-        scalar::filter_row(reference, plain);
-        scalar::filter_row(distorted, other);
-        for (a, b, out) in [
-            (reference, reference, squared),
-            (distorted, distorted, other_squared),
-            (reference, distorted, product),
-        ] {
-            scalar::multiply_row(a, b, scratch);
-            scalar::filter_row(scratch, out);
-        }
+    #[inline(always)]
+    fn filter_row<A: Adder>(&mut self, adder: A, reference: &[f32], distorted: &[f32], slot: usize) {
+        let cells = cells(reference.len() - TAPS + 1);
+        scalar::signal_rows(reference, distorted, self.rows.each_mut().map(|row| &mut row[..]));
+        let rows = self.rows.each_ref().map(|row| &row[..]);
+        scalar::filter_along(adder, rows, &mut self.ring[slot * cells..][..cells]);
     }
 
-    /// The windows whose first row is `top`.
-    fn filter_columns(&mut self, top: usize, columns: usize) {
-        for (ring, out) in self.rings.iter().zip(&mut self.moments) {
-            let row = |tap| &ring[(top + tap) % TAPS * self.stride..][..columns];
-            scalar::filter_rows(&std::array::from_fn(row), &mut out[..columns]);
+    /// Adds the windows whose first row is `top`.
+    #[inline(always)]
+    fn add_windows<A: Adder>(
+        &mut self,
+        adder: A,
+        top: usize,
+        columns: usize,
+        luminance: Luminance,
+        sums: &mut Sums,
+    ) {
+        let cells = cells(columns);
+        let mut rows: [&[Cell]; TAPS] = [&[]; TAPS];
+        for (tap, row) in rows.iter_mut().enumerate() {
+            *row = &self.ring[(top + tap) % TAPS * cells..][..cells];
+        }
+        let mut moments = Cell::ZERO;
+        let mut terms = Terms::ZERO;
+        for cell in 0..cells + 2 {
+            if cell >= 2 {
+                sums.add(&terms, (columns - (cell - 2) * LANES).min(LANES), luminance);
+            }
+            terms = Terms::of(&moments, luminance);
+            if cell < cells {
+                let mut cells = [&Cell::ZERO; TAPS];
+                for (cell_of_row, row) in cells.iter_mut().zip(rows) {
+                    *cell_of_row = &row[cell];
+                }
+                moments = scalar::filter_down(adder, cells);
+            }
         }
     }
+}
 
-    fn terms(&mut self, columns: usize, luminance: Luminance) {
-        let [reference, distorted, reference_squared, distorted_squared, product] =
-            self.moments.each_ref().map(|row| &row[..columns]);
-        let moments = Moments { reference, distorted, reference_squared, distorted_squared, product };
-        if luminance == Luminance::Wanted {
-            scalar::luminance_row(&moments, &mut self.luminance[..columns]);
-        }
-        let structure = &mut self.structure[..columns];
-        scalar::contrast_structure_row(&moments, &mut self.contrast[..columns], structure);
+/// The terms of neighbouring pixels.
+struct Terms {
+    luminance: Lane<f64>,
+    contrast: Lane<f64>,
+    structure: Lane<f64>,
+}
+
+impl Terms {
+    const ZERO: Self = Self { luminance: [0.0; LANES], contrast: [0.0; LANES], structure: [0.0; LANES] };
+
+    #[inline(always)]
+    fn of(moments: &Cell, luminance: Luminance) -> Self {
+        let (contrast, structure) = scalar::contrast_structure(moments);
+        let luminance = match luminance {
+            Luminance::Wanted => scalar::luminance(moments),
+            Luminance::Skipped => [0.0; LANES],
+        };
+        Self { luminance, contrast, structure }
     }
 }
 
 impl Sums {
-    fn add(&mut self, luminance: &[f64], contrast: &[f64], structure: &[f64]) {
-        for ((l, c), s) in luminance.iter().zip(contrast).zip(structure) {
-            self.ssim += l * c * s;
-            self.luminance += l;
-            self.contrast += c;
-            self.structure += s;
+    /// Adds the first `count` pixels.
+    #[inline(always)]
+    fn add(&mut self, terms: &Terms, count: usize, luminance: Luminance) {
+        if count == LANES {
+            // The same with a length that the compiler knows.
+            self.add_lanes(terms, LANES, luminance);
+        } else {
+            self.add_lanes(terms, count, luminance);
+        }
+    }
+
+    #[inline(always)]
+    fn add_lanes(&mut self, terms: &Terms, count: usize, luminance: Luminance) {
+        for lane in 0..count {
+            self.contrast += terms.contrast[lane];
+            self.structure += terms.structure[lane];
+            if luminance == Luminance::Wanted {
+                self.ssim += terms.luminance[lane] * terms.contrast[lane] * terms.structure[lane];
+                self.luminance += terms.luminance[lane];
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod tests;
 
 use visus_video::Format;
 
+use crate::simd::Target;
 use crate::{Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window};
 use fold::PsnrFold;
 
@@ -107,8 +108,8 @@ impl Metric for Psnr {
         2 * self.settings.most_planes()
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(Squares { planes: self.settings.planes(format) }))
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(Squares { planes: self.settings.planes(format), target: Target::new(level) }))
     }
 
     fn fold(&self, format: &Format) -> Box<dyn Fold> {
@@ -119,13 +120,15 @@ impl Metric for Psnr {
 /// Gives the sum of squared differences of each plane, in two halves.
 struct Squares {
     planes: usize,
+    target: Target,
 }
 
 impl Extractor for Squares {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
         let pair = window.current;
         for (plane, halves) in raw.chunks_exact_mut(2).enumerate().take(self.planes) {
-            let sum = scalar::sum_squared_error(pair.reference.plane(plane), pair.distorted.plane(plane));
+            let (reference, distorted) = (pair.reference.plane(plane), pair.distorted.plane(plane));
+            let sum = scalar::sum_squared_error(self.target, reference, distorted);
             halves.copy_from_slice(&fold::split(sum));
         }
         Ok(())

@@ -3,8 +3,9 @@
 use visus_video::{Chroma, Frame};
 
 use super::INFO;
-use crate::made::{Content, Scores, assert_scores, format, frame, score};
+use crate::made::{Content, Scores, assert_as_scalar, assert_scores, format, frame, score};
 use crate::registry;
+use crate::simd::level_tests;
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);
@@ -90,4 +91,14 @@ fn it_runs_on_every_frame() {
     assert!(registry::build(&INFO, &[]).unwrap().needs().every_frame);
     let luma = registry::build(&INFO, &[("enable_chroma".into(), "false".into())]).unwrap();
     assert_eq!(luma.keys().len(), 1);
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let sizes = [(1, 1), (35, 27), (200, 10)];
+        let formats = sizes.map(|(width, height)| {
+            [8, 10, 16].map(|depth| format(width, height, Chroma::C420, depth))
+        });
+        assert_as_scalar(level, &INFO, &[], formats.as_flattened());
+    }
 }

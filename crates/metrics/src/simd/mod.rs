@@ -9,6 +9,7 @@
 // A complete set per architecture, not what the kernels of the day happen to use.
 #![allow(dead_code)]
 
+mod adder;
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -17,14 +18,17 @@ mod grid;
 mod lines;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
+mod target;
 #[cfg(test)]
 mod tests;
 mod vector;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
+pub use adder::{Adder, OnMultipliers, Plain};
 pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
+pub use target::Target;
 pub use vector::Vector;
 
 /// Numbers that vectors are made of: no padding, every bit pattern is a value.

@@ -44,8 +44,6 @@ pub trait Lanes: Copy + Debug + Send + 'static {
     fn store<T: Number>(self, row: &mut [T], at: usize, value: Self::Int);
     /// Bytes as words.
     fn load_bytes(self, row: &[u8], at: usize) -> Self::Int;
-    /// Asks for a row that will be read soon.
-    fn prefetch<T: Number>(self, row: &[T], at: usize);
 
     // Constants.
     fn splat16(self, value: i16) -> Self::Int;
@@ -145,7 +143,7 @@ pub trait Lanes: Copy + Debug + Send + 'static {
     /// All bits of a double word where it is true, none where not.
     fn bits(self, mask: Self::Mask) -> Self::Int;
     /// The inverse of `bits`.
-    fn from_bits(self, bits: Self::Int) -> Self::Mask;
+    fn mask_of(self, bits: Self::Int) -> Self::Mask;
     fn choose32(self, mask: Self::Mask, a: Self::Int, b: Self::Int) -> Self::Int;
 
     // What kernels need that has no common form.

@@ -598,7 +598,7 @@ fn same_direction_exactly<V: Lanes>(
         let pair = |bands: &[[i32; MAX_WORDS / 2]; 2]| [bands[0][i], bands[1][i]];
         same[i] = -i32::from(decoupling.same_direction_long(pair(&values[0]), pair(&values[1])));
     }
-    v.from_bits(v.load(&same, 0))
+    v.mask_of(v.load(&same, 0))
 }
 
 /// `(weight * value + 2^27) >> 28` as a double word, its size: of values at even and at odd places.
