@@ -138,10 +138,9 @@ fn is_crate_root(path: &Path) -> bool {
 }
 
 fn may_be_unsafe(path: &Path) -> bool {
-    let metrics = part_of(path, "metrics");
-    metrics
-        && (["avx2", "avx512", "neon"].contains(&&*stem(path))
-            || ["simd", "avx2", "avx512", "neon"].iter().any(|name| part_of(path, name)))
+    let kernels = ["avx2", "avx512", "neon"];
+    let named = kernels.contains(&&*stem(path)) || stem(path).starts_with("simd");
+    part_of(path, "metrics") && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
 }
 
 fn may_be_long(path: &Path) -> bool {
