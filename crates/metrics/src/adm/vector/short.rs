@@ -118,7 +118,8 @@ impl Rows {
         let origin = 1 + first.next_multiple_of(MAX_WORDS) - first;
         let row = Lines::new(origin + columns.input + TAIL + 3 * words);
         let columns_row = Columns { low: row.clone(), high: row };
-        let len = columns.detail.len().next_multiple_of(words) + 2 * words;
+        // A scale that is left out has no details, but its columns are counted all the same.
+        let len = columns.detail.len().max(columns.scored.len()).next_multiple_of(words) + 2 * words;
         let mut rows = Self {
             columns: [columns_row.clone(), columns_row],
             origin,
