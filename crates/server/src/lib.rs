@@ -1,0 +1,4 @@
+//! Doors for programs: MCP and HTTP over one job queue.
+#![forbid(unsafe_code)]
+
+pub mod http;
