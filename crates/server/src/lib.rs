@@ -1,4 +1,18 @@
-//! Doors for programs: MCP and HTTP over one job queue.
+//! MCP and HTTP over one job queue: agents and services score video through it.
+//!
+//! This crate owns the doors and what stands behind all of them: [`config`], the allowed [`roots`], one bounded table
+//! of [`jobs`], the two [`engines`] (embedded, or a `vmaf` executable as child), the [`tools`] with their arguments and
+//! answers, and the words of every [`error`]. It is the only async crate, and nothing blocking runs on its async threads.
 #![forbid(unsafe_code)]
 
+pub mod config;
+pub mod error;
 pub mod http;
+pub mod jobs;
+pub mod report;
+pub mod roots;
+
+pub use error::{Fault, ToolError};
+
+/// What stands as the version in reports.
+pub const VERSION: &str = concat!("visus-", env!("CARGO_PKG_VERSION"));

@@ -1,0 +1,1 @@
+//! Answers stay small, strict and true.
