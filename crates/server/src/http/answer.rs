@@ -92,6 +92,33 @@ impl IntoResponse for Answer {
     }
 }
 
+/// A JSON answer that may be large: it is made and written on a blocking thread.
+pub async fn written(
+    status: StatusCode,
+    id: RequestId,
+    make: impl FnOnce() -> Map<String, Value> + Send + 'static,
+) -> Response<Body> {
+    let text = tokio::task::spawn_blocking(move || with_id(make(), &id)).await;
+    match text {
+        Ok(text) => {
+            let mut response = Response::new(Body::from(text));
+            *response.status_mut() = status;
+            response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+            response
+        }
+        Err(_) => {
+            Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written").into_response()
+        }
+    }
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+fn with_id(mut body: Map<String, Value>, id: &RequestId) -> String {
+    body.insert("request_id".to_owned(), Value::String(id.0.clone()));
+    Value::Object(body).to_string()
+}
+
 /// Puts the request's id into the header and, where the answer is ours, into the body. A refusal that something below
 /// us wrote without JSON becomes JSON.
 pub fn finish(mut response: Response<Body>, id: &RequestId) -> Response<Body> {
@@ -102,12 +129,10 @@ pub fn finish(mut response: Response<Body>, id: &RequestId) -> Response<Body> {
         None if is_bare_refusal(&response) => Answer::error(response.status(), reason(response.status())),
         None => return response,
     };
-    let mut body = answer.body;
-    body.insert("request_id".to_owned(), Value::String(id.0.clone()));
-    let text = Value::Object(body).to_string();
+    let text = with_id(answer.body, id);
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_TYPE, JSON);
     *response.body_mut() = Body::from(text);
     response
 }

@@ -28,11 +28,17 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Answer {
     }
 }
 
-fn unready(app: &App) -> Option<&'static str> {
-    app.draining.load(Ordering::Acquire).then_some("shutting down")
+fn unready(app: &App) -> Option<String> {
+    let draining = app.draining.load(Ordering::Acquire).then(|| "shutting down".to_owned());
+    draining.or_else(|| app.core.unready())
 }
 
 /// Counters for Prometheus.
 pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, meters::TEXT)], app.meters.text(Gauges::default()))
+    ([(header::CONTENT_TYPE, meters::TEXT)], app.meters.text(gauges(&app)))
+}
+
+fn gauges(app: &App) -> Gauges {
+    let counts = app.core.jobs().counts();
+    Gauges { queued: counts.queued as u64, running: counts.running as u64, frames: counts.frames_scored }
 }

@@ -87,7 +87,7 @@ where
     }
 }
 
-fn now() -> String {
+pub fn now() -> String {
     let mut text = String::new();
     let _ = SystemTime.format_time(&mut Writer::new(&mut text));
     text

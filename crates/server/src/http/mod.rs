@@ -6,17 +6,24 @@
 mod answer;
 mod auth;
 mod body;
+mod core;
+mod events;
 mod gate;
 mod health;
+mod jobs;
 mod listen;
 mod log;
 mod meters;
+mod openapi;
 mod origin;
+mod refusal;
 mod routes;
+mod score;
 mod settings;
 mod signals;
 mod socket;
 mod spoken;
+mod start;
 mod tls;
 
 #[cfg(test)]
@@ -25,17 +32,24 @@ mod tests;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub use auth::Access;
+use self::core::Core;
+use crate::jobs::Owner;
 use meters::Meters;
 pub use settings::{Flags, Settings, StartError};
+pub use start::serve;
 
 /// What the routes share.
 #[derive(Debug)]
 pub(crate) struct App {
+    pub core: Core,
+    /// Everybody with the token is one and the same.
+    pub owner: Owner,
     pub meters: Meters,
     pub draining: AtomicBool,
     pub limits: settings::Limits,
@@ -56,11 +70,18 @@ impl std::fmt::Debug for Server {
 
 impl Server {
     /// Checks everything that can be wrong and opens the port.
-    pub async fn bind(settings: Settings) -> Result<Self, StartError> {
+    pub async fn bind(settings: Settings, core: Core) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;
-        let app = Arc::new(App { meters: Meters::default(), draining: AtomicBool::new(false), limits });
+        let app = App {
+            core,
+            owner: Owner::new("http"),
+            meters: Meters::default(),
+            draining: AtomicBool::new(false),
+            limits,
+        };
+        let app = Arc::new(app);
         let gate = gate::Gate { access: settings.access, names: settings.names };
         let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
         Ok(Self { listener, service, app })
@@ -71,17 +92,34 @@ impl Server {
         self.listener.local_addr().ok()
     }
 
-    /// Answers until `stop`, then lets what runs go on for a while and ends the rest.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
-        let limits = self.service.limits;
+    /// Answers until `stop` tells to end, then lets what runs go on for a while and ends the rest. A second `stop` ends
+    /// it at once.
+    pub async fn run(self, mut stop: impl AsyncFnMut()) {
+        let Self { listener, service, app } = self;
+        let drain = service.limits.drain;
         let (stopping, watcher) = watch::channel(false);
-        let connections = listen::Connections::new(limits.connections);
-        let accept = listen::accept(self.listener, self.service, connections.clone(), watcher);
-        let accept = tokio::spawn(accept);
-        stop.await;
-        self.app.draining.store(true, Ordering::Release);
+        let connections = listen::Connections::new(service.limits.connections);
+        let accept = tokio::spawn(listen::accept(listener, service, connections.clone(), watcher));
+        stop().await;
+        tracing::info!("stopping: no new work is taken, what runs may finish");
+        app.draining.store(true, Ordering::Release);
+        app.core.jobs().close();
         let _ = stopping.send(true);
         let _ = accept.await;
-        let _ = tokio::time::timeout(limits.drain, connections.none()).await;
+        let quiet = async {
+            app.core.jobs().idle(drain).await;
+            connections.none().await;
+        };
+        tokio::select! {
+            done = tokio::time::timeout(drain, quiet) => if done.is_ok() { return },
+            () = stop() => {}
+        }
+        tracing::warn!("stopping: ending what still runs");
+        app.core.jobs().cancel_all();
+        app.core.jobs().idle(LAST_WORDS).await;
+        let _ = tokio::time::timeout(LAST_WORDS, connections.none()).await;
     }
 }
+
+/// For cancelled work to end and its clients to hear of it.
+const LAST_WORDS: Duration = Duration::from_secs(2);

@@ -9,7 +9,7 @@ use axum::{Router, middleware};
 
 use super::answer::Answer;
 use super::gate::{self, Gate};
-use super::{App, health};
+use super::{App, events, health, jobs, openapi, score};
 
 /// The whole application.
 pub fn router(app: Arc<App>, gate: Gate) -> Router {
@@ -17,7 +17,12 @@ pub fn router(app: Arc<App>, gate: Gate) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))
-        .route("/v1/score", post(health::healthz))
+        .route("/openapi.json", get(openapi::openapi))
+        .route("/v1/score", post(score::score))
+        .route("/v1/jobs", get(jobs::list).post(jobs::create))
+        .route("/v1/jobs/{id}", get(jobs::get).delete(jobs::delete))
+        .route("/v1/jobs/{id}/events", get(events::events))
+        .route("/v1/jobs/{id}/report", get(jobs::report))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -1,6 +1,7 @@
 //! Raw requests over TCP: nothing stands between a test and the bytes.
 
 mod gate;
+mod life;
 mod wire;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,17 +9,20 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::mpsc;
 
+use super::core::Core;
 use super::settings::{NO_AUTH, TOKEN};
 use super::{Flags, Server, Settings};
+use crate::config::{self, Config};
 
 pub const SECRET: &str = "correct horse battery staple";
 
 /// A server on a port of its own, stopped when it is dropped.
 pub struct Served {
     pub address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
+    pub core: Core,
+    stop: mpsc::Sender<()>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -51,18 +55,20 @@ impl Setup {
         };
         let mut settings = Settings::new(&flags, &lookup).unwrap();
         (self.change)(&mut settings);
-        let (stop, stopped) = oneshot::channel();
+        let config = Config::read(&config::Flags { http: true, ..config::Flags::default() }, &lookup).unwrap();
+        let (stop, mut stopped) = mpsc::channel(2);
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.unwrap().block_on(async {
-                let server = Server::bind(settings).await.unwrap();
-                tell.send(server.address().unwrap()).unwrap();
-                server.run(async { drop(stopped.await) }).await;
+                let core = Core::new(config).unwrap();
+                let server = Server::bind(settings, core.clone()).await.unwrap();
+                tell.send((server.address().unwrap(), core)).unwrap();
+                server.run(async || stopped.recv().await.unwrap_or_default()).await;
             });
         });
-        let address = told.recv_timeout(Duration::from_secs(10)).unwrap();
-        Served { address, stop: Some(stop), thread: Some(thread) }
+        let (address, core) = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        Served { address, core, stop, thread: Some(thread) }
     }
 }
 
@@ -91,10 +97,8 @@ impl Served {
     }
 
     /// Asks the server to end; `join` waits for it.
-    pub fn stop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(());
-        }
+    pub fn stop(&self) {
+        let _ = self.stop.try_send(());
     }
 
     pub fn join(&mut self) {
@@ -106,6 +110,8 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
+        self.stop();
+        // Twice: nothing is waited for.
         self.stop();
     }
 }
