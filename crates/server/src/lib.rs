@@ -6,13 +6,17 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod engines;
 pub mod error;
 pub mod http;
 pub mod jobs;
 pub mod report;
 pub mod roots;
+mod server;
+pub mod tools;
 
 pub use error::{Fault, ToolError};
+pub use server::{Server, Started, blocking, finished};
 
 /// What stands as the version in reports.
 pub const VERSION: &str = concat!("visus-", env!("CARGO_PKG_VERSION"));

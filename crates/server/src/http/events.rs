@@ -10,12 +10,13 @@ use axum::extract::{Path, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer::{Answer, RequestId};
-use super::refusal::refusal;
-use super::{App, jobs};
-use crate::jobs::JobHandle;
+use super::refusal::{self, refusal};
+use super::App;
+use crate::jobs::{JobHandle, Status};
+use crate::tools::job;
 
 /// At most so often.
 const PACE: Duration = Duration::from_millis(250);
@@ -61,8 +62,15 @@ fn told(handle: JobHandle, request: RequestId) -> impl Stream<Item = Result<Even
 /// Named `progress` while the job goes on, then after how it ended.
 fn event(handle: &JobHandle, request: &RequestId) -> Event {
     let status = handle.status();
-    let mut state = jobs::standing(handle.id(), &status, &handle.progress());
-    state.insert("request_id".to_owned(), json!(request.as_str()));
+    let mut data = json!({
+        "job_id": handle.id(),
+        "status": status.name(),
+        "progress": job::progress(&handle.progress()),
+    });
+    if let Status::Failed(error) = &status {
+        data["error"] = json!(refusal::text(error));
+    }
+    data["request_id"] = json!(request.as_str());
     let name = if status.is_over() { status.name() } else { "progress" };
-    Event::default().event(name).data(Value::Object(state).to_string())
+    Event::default().event(name).data(data.to_string())
 }

@@ -30,7 +30,7 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Answer {
 
 fn unready(app: &App) -> Option<String> {
     let draining = app.draining.load(Ordering::Acquire).then(|| "shutting down".to_owned());
-    draining.or_else(|| app.core.unready())
+    draining.or_else(|| app.core.not_ready())
 }
 
 /// Counters for Prometheus.

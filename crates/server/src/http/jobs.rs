@@ -14,8 +14,10 @@ use visus_report::libvmaf::Format;
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
 use super::{App, score};
-use crate::jobs::{JobHandle, Progress, Status, View};
+use crate::Started;
+use crate::jobs::{Status, View};
 use crate::report::{Detail, Output};
+use crate::tools::job;
 
 const ENDPOINT: &str = "/v1/jobs";
 
@@ -31,8 +33,11 @@ pub async fn create(State(app): State<Arc<App>>, body: Body) -> Response {
 }
 
 /// The job works on; its handle must not end it.
-pub fn accepted(handle: JobHandle) -> Answer {
-    let handle = handle.detached();
+pub fn accepted(started: Started) -> Answer {
+    let handle = match started {
+        Started::Job(handle) | Started::Background(handle) => handle.detached(),
+        Started::Answer(answer) => return Answer::new(StatusCode::OK, answer),
+    };
     let body = json!({ "job_id": handle.id(), "status": handle.status().name() });
     let answer = Answer::of(StatusCode::ACCEPTED, body);
     match HeaderValue::from_str(&format!("{ENDPOINT}/{}", handle.id())) {
@@ -80,32 +85,9 @@ fn view(app: &App, id: Id) -> Result<View, Answer> {
 }
 
 /// Where a job stands, without its result.
-pub fn state(view: &View) -> Map<String, Value> {
-    let mut state = standing(&view.id, &view.status, &view.progress);
-    state.insert("tool".to_owned(), json!(view.tool));
-    state.insert("age_seconds".to_owned(), json!(view.age.as_secs_f64()));
-    state.insert("run_seconds".to_owned(), json!(view.ran.map(|ran| ran.as_secs_f64())));
-    state.insert("expires_in_seconds".to_owned(), json!(view.expires_in.map(|left| left.as_secs())));
-    state
-}
-
-/// Id, status, progress, and why a job failed.
-pub fn standing(id: &str, status: &Status, progress: &Progress) -> Map<String, Value> {
-    let mut state = Map::new();
-    state.insert("job_id".to_owned(), json!(id));
-    state.insert("status".to_owned(), json!(status.name()));
-    let left = progress.left.map(|left| left.as_secs_f64().round());
-    state.insert(
-        "progress".to_owned(),
-        json!({
-            "done": progress.done,
-            "total": progress.total,
-            "fps": progress.per_second.map(|fps| (fps * 10.0).round() / 10.0),
-            "eta_seconds": left,
-            "message": progress.message,
-        }),
-    );
-    if let Status::Failed(error) = status {
+fn state(view: &View) -> Map<String, Value> {
+    let mut state = job::facts(view);
+    if let Status::Failed(error) = &view.status {
         state.insert("error".to_owned(), json!(super::refusal::text(error)));
     }
     state

@@ -6,7 +6,6 @@
 mod answer;
 mod auth;
 mod body;
-mod core;
 mod events;
 mod gate;
 mod health;
@@ -38,7 +37,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub use auth::Access;
-use self::core::Core;
+use crate::Server;
 use crate::jobs::Owner;
 use meters::Meters;
 pub use settings::{Flags, Settings, StartError};
@@ -47,7 +46,7 @@ pub use start::serve;
 /// What the routes share.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub core: Core,
+    pub core: Server,
     /// Everybody with the token is one and the same.
     pub owner: Owner,
     pub meters: Meters,
@@ -55,22 +54,22 @@ pub(crate) struct App {
     pub limits: settings::Limits,
 }
 
-/// A server with its port open, not yet answering.
-pub struct Server {
+/// A door with its port open, not yet answering.
+pub struct Door {
     listener: TcpListener,
     service: listen::Service,
     app: Arc<App>,
 }
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for Door {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("listener", &self.listener).finish_non_exhaustive()
+        f.debug_struct("Door").field("listener", &self.listener).finish_non_exhaustive()
     }
 }
 
-impl Server {
+impl Door {
     /// Checks everything that can be wrong and opens the port.
-    pub async fn bind(settings: Settings, core: Core) -> Result<Self, StartError> {
+    pub async fn bind(settings: Settings, core: Server) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;

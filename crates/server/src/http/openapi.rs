@@ -4,7 +4,8 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
-use super::core;
+use crate::tools::field;
+use crate::tools::score_args::Names;
 
 pub async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], document().to_string())
@@ -249,7 +250,7 @@ fn schemas() -> Value {
             &["jobs", "request_id"],
             json!({ "jobs": { "type": "array", "items": { "$ref": "#/components/schemas/Job" } }, "request_id": id }),
         ),
-        "ScoreRequest": Value::Object(core::request_schema()),
+        "ScoreRequest": Value::Object(field::schema(Names::Rest.fields())),
         "Report": report_schema(&id),
     })
 }
@@ -259,7 +260,7 @@ fn progress() -> Value {
     object(
         &["done"],
         json!({
-            "done": { "type": "integer" }, "total": { "type": ["integer", "null"] }, "fps": number, "eta_seconds": number,
+            "done": { "type": "integer" }, "total": { "type": ["integer", "null"] }, "per_second": number, "eta_s": number,
             "message": { "type": "string" },
         }),
     )
@@ -274,7 +275,7 @@ fn job(status: &Value, id: &Value) -> Value {
             "status": status,
             "progress": { "$ref": "#/components/schemas/Progress" },
             "tool": { "type": "string" },
-            "age_seconds": number, "run_seconds": number, "expires_in_seconds": number,
+            "age_s": number, "ran_s": number, "expires_in_s": number,
             "error": { "type": "string", "description": "Why it failed." },
             "result": { "type": "object", "description": "The report, at the detail that was asked for." },
             "request_id": id,

@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
 use super::{App, body, gate, jobs};
-use crate::jobs::JobHandle;
+use crate::Started;
+use crate::tools::score_args::{Names, ScoreArgs};
 
 const ENDPOINT: &str = "/v1/score";
 
@@ -54,11 +55,10 @@ async fn answer(app: &App, id: RequestId, body: Body) -> Result<Response, Answer
     if fields.get("detail").is_none_or(Value::is_null) {
         fields.insert("detail".to_owned(), json!("full"));
     }
-    let background = fields.get("background") == Some(&Value::Bool(true));
-    let mut handle = submit(app, fields).await?;
-    if background {
-        return Ok(jobs::accepted(handle).into_response());
-    }
+    let mut handle = match submit(app, fields).await? {
+        Started::Job(handle) => handle,
+        other => return Ok(jobs::accepted(other).into_response()),
+    };
     // Dropping the handle, as happens when the client leaves, ends the job.
     let output = handle.wait().await.map_err(|error| refusal(&error))?;
     let job = handle.id().to_owned();
@@ -71,11 +71,11 @@ pub async fn fields(app: &App, body: Body) -> Result<Map<String, Value>, Answer>
     body::object(&bytes)
 }
 
-/// Checks what is asked for and queues it. Files are opened on a blocking thread.
-pub async fn submit(app: &App, fields: Map<String, Value>) -> Result<JobHandle, Answer> {
-    let core = app.core.clone();
-    let owner = app.owner.clone();
-    let submitted = tokio::task::spawn_blocking(move || core.submit_score(&owner, fields)).await;
-    let gone = |_| Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the request could not be prepared");
-    submitted.map_err(gone)?.map_err(|error| refusal(&error))
+/// Checks what is asked for, opens its files and queues it.
+pub async fn submit(app: &App, fields: Map<String, Value>) -> Result<Started, Answer> {
+    let start = async {
+        let args = ScoreArgs::read("vmaf_score", Names::Rest, fields)?;
+        app.core.start_score(args, &app.owner).await
+    };
+    start.await.map_err(|error| refusal(&error))
 }

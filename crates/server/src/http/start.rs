@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::core::Core;
 use super::settings::{Flags, Settings, StartError, TOKEN};
 use super::signals::Signals;
-use super::{Server, log};
+use super::{Door, log};
+use crate::Server;
 use crate::config::{self, Config, Threading};
 
 /// How long threads that are stuck in the system may hold up the exit.
@@ -46,15 +46,15 @@ async fn answer(settings: Settings, config: Config) -> Result<(), StartError> {
     let mut signals = Signals::new()?;
     let made_up = settings.access.made_up().map(str::to_owned);
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let server = Server::bind(settings, Core::new(config)?).await?;
-    announce(&server, scheme, made_up.as_deref());
-    server.run(async || signals.next().await).await;
+    let door = Door::bind(settings, Server::new(config)).await?;
+    announce(&door, scheme, made_up.as_deref());
+    door.run(async || signals.next().await).await;
     Ok(())
 }
 
 /// Where to find the server, whatever the log level; and the token, this once.
-fn announce(server: &Server, scheme: &str, made_up: Option<&str>) {
-    if let Some(address) = server.address() {
+fn announce(door: &Door, scheme: &str, made_up: Option<&str>) {
+    if let Some(address) = door.address() {
         let text = format!("listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json");
         say(&json!({ "timestamp": log::now(), "level": "info", "message": text, "address": address.to_string() }));
     }

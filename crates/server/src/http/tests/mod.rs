@@ -11,9 +11,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::core::Core;
 use super::settings::{NO_AUTH, TOKEN};
-use super::{Flags, Server, Settings};
+use super::{Door, Flags, Settings};
 use crate::config::{self, Config};
 
 pub const SECRET: &str = "correct horse battery staple";
@@ -21,7 +20,7 @@ pub const SECRET: &str = "correct horse battery staple";
 /// A server on a port of its own, stopped when it is dropped.
 pub struct Served {
     pub address: SocketAddr,
-    pub core: Core,
+    pub core: crate::Server,
     stop: mpsc::Sender<()>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -61,8 +60,8 @@ impl Setup {
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.unwrap().block_on(async {
-                let core = Core::new(config).unwrap();
-                let server = Server::bind(settings, core.clone()).await.unwrap();
+                let core = crate::Server::new(config);
+                let server = Door::bind(settings, core.clone()).await.unwrap();
                 tell.send((server.address().unwrap(), core)).unwrap();
                 server.run(async || stopped.recv().await.unwrap_or_default()).await;
             });
