@@ -106,9 +106,8 @@ pub async fn written(
             response.headers_mut().insert(header::CONTENT_TYPE, JSON);
             response
         }
-        Err(_) => {
-            Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written").into_response()
-        }
+        Err(_) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written")
+            .into_response(),
     }
 }
 

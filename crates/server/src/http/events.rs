@@ -12,9 +12,9 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
 use serde_json::json;
 
+use super::App;
 use super::answer::{Answer, RequestId};
 use super::refusal::{self, refusal};
-use super::App;
 use crate::jobs::{JobHandle, Status};
 use crate::tools::job;
 

@@ -121,7 +121,9 @@ pub async fn report(
 
 fn known_format(word: &str) -> Result<&'static str, Answer> {
     match FORMATS.into_iter().find(|known| *known == word) {
-        Some("html") => Err(Answer::bad_request("invalid format 'html': not available yet; use json, csv or xml")),
+        Some("html") => {
+            Err(Answer::bad_request("invalid format 'html': not available yet; use json, csv or xml"))
+        }
         Some(known) => Ok(known),
         None => {
             let word = crate::error::cleaned(word);
@@ -157,6 +159,7 @@ async fn text_report(format: &'static str, output: Arc<Output>) -> Response {
     match text {
         Ok(Some(Ok(text))) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
         Ok(None) => Answer::bad_request("this job's result is JSON only").into_response(),
-        _ => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written").into_response(),
+        _ => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
+            .into_response(),
     }
 }

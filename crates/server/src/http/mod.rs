@@ -36,9 +36,9 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-pub use auth::Access;
 use crate::Server;
 use crate::jobs::Owner;
+pub use auth::Access;
 use meters::Meters;
 pub use settings::{Flags, Settings, StartError};
 pub use start::serve;

@@ -161,7 +161,8 @@ fn report() -> Value {
     for kind in ["text/csv", "application/xml"] {
         answers["200"]["content"][kind] = json!({ "schema": { "type": "string" } });
     }
-    let mut operation = operation("jobReport", "score", "Get a finished job's report", answers, &[404, 409, 500]);
+    let mut operation =
+        operation("jobReport", "score", "Get a finished job's report", answers, &[404, 409, 500]);
     operation["parameters"] = json!([{
         "name": "format", "in": "query",
         "description": "`html` is not available yet and answered with 400.",
@@ -178,7 +179,8 @@ fn mcp() -> Value {
         "202": { "description": "A notification was taken." },
     });
     let mut operation = operation("mcp", "mcp", "One JSON-RPC message", answers, &[404, 406, 408, 415, 500]);
-    operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": message } } });
+    operation["requestBody"] =
+        json!({ "required": true, "content": { "application/json": { "schema": message } } });
     for status in ["400", "404", "406", "415", "500"] {
         operation["responses"][status] = json!({
             "description": "Refused; a JSON-RPC error or an error of this API.",
@@ -286,7 +288,8 @@ fn job(status: &Value, id: &Value) -> Value {
 /// libvmaf's layout; a summary or another format has other fields, so only what all have is required.
 fn report_schema(id: &Value) -> Value {
     let scores = json!({ "type": "object", "additionalProperties": { "type": ["number", "null"] } });
-    let frame = object(&["frameNum", "metrics"], json!({ "frameNum": { "type": "integer" }, "metrics": scores }));
+    let frame =
+        object(&["frameNum", "metrics"], json!({ "frameNum": { "type": "integer" }, "metrics": scores }));
     object(
         &["request_id"],
         json!({

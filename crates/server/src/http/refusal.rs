@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn statuses() {
-        let busy = ToolError::Busy { running: 1, queued: 1, retry_after: std::time::Duration::from_millis(1500) };
+        let busy =
+            ToolError::Busy { running: 1, queued: 1, retry_after: std::time::Duration::from_millis(1500) };
         assert_eq!(refusal(&busy).status(), 429);
         assert_eq!(refusal(&ToolError::Closing).status(), 503);
         assert_eq!(refusal(&ToolError::Refused(String::new())).status(), 400);

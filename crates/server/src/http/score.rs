@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::Extension;
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, RequestId, written};

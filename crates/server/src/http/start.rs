@@ -55,11 +55,17 @@ async fn answer(settings: Settings, config: Config) -> Result<(), StartError> {
 /// Where to find the server, whatever the log level; and the token, this once.
 fn announce(door: &Door, scheme: &str, made_up: Option<&str>) {
     if let Some(address) = door.address() {
-        let text = format!("listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json");
-        say(&json!({ "timestamp": log::now(), "level": "info", "message": text, "address": address.to_string() }));
+        let text = format!(
+            "listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json"
+        );
+        say(
+            &json!({ "timestamp": log::now(), "level": "info", "message": text, "address": address.to_string() }),
+        );
     }
     if let Some(token) = made_up {
-        let text = format!("{TOKEN} is not set: clients of this run need the token in this line, which is shown once");
+        let text = format!(
+            "{TOKEN} is not set: clients of this run need the token in this line, which is shown once"
+        );
         say(&json!({ "timestamp": log::now(), "level": "warning", "message": text, "token": token }));
     }
 }

@@ -2,6 +2,7 @@
 
 mod gate;
 mod life;
+mod score;
 mod wire;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -54,7 +55,8 @@ impl Setup {
         };
         let mut settings = Settings::new(&flags, &lookup).unwrap();
         (self.change)(&mut settings);
-        let config = Config::read(&config::Flags { http: true, ..config::Flags::default() }, &lookup).unwrap();
+        let config =
+            Config::read(&config::Flags { http: true, ..config::Flags::default() }, &lookup).unwrap();
         let (stop, mut stopped) = mpsc::channel(2);
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
