@@ -9,6 +9,7 @@ pub mod config;
 pub mod engines;
 pub mod error;
 pub mod jobs;
+pub mod mcp;
 pub mod report;
 pub mod roots;
 mod server;

@@ -23,6 +23,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Compare this machine's scores with libvmaf's figures, at every CPU level
     Selftest(SelftestArgs),
+    /// Serve agents: MCP on standard input and output
+    Mcp(McpArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -133,6 +135,17 @@ pub struct SelftestArgs {
     /// Only write the clips into this folder, with a list of arguments that ask a `vmaf` tool for the same figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub write_clips: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<visus_server::config::EngineKind>,
+
+    /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub allow: Vec<PathBuf>,
 }
 
 /// `1920x1080`.
