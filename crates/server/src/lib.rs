@@ -10,6 +10,7 @@ pub mod engines;
 pub mod error;
 pub mod http;
 pub mod jobs;
+pub mod mcp;
 pub mod report;
 pub mod roots;
 mod server;

@@ -25,6 +25,8 @@ pub enum Command {
     Selftest(SelftestArgs),
     /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
     Serve(ServeArgs),
+    /// Serve agents: MCP on standard input and output
+    Mcp(McpArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -159,6 +161,17 @@ pub struct ServeArgs {
     /// Who computes scores: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
     #[arg(long)]
     pub engine: Option<visus_server::config::EngineKind>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<visus_server::config::EngineKind>,
+
+    /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub allow: Vec<PathBuf>,
 }
 
 /// `1920x1080`.

@@ -5,6 +5,7 @@ mod demo;
 mod draw;
 mod inputs;
 pub mod level;
+pub mod mcp;
 mod model_choice;
 mod models;
 mod score;
@@ -23,6 +24,10 @@ const FAILURE: u8 = 1;
 
 /// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments.
 pub fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == visus_server::engines::supervise::MARKER) {
+        return visus_server::engines::supervise::main(words);
+    }
     let args = Args::parse();
     let result = match args.command {
         Command::Score(args) => score::run(&args),
@@ -30,6 +35,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Serve(args) => serve::run(args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     };
