@@ -143,7 +143,7 @@ pub struct SelftestArgs {
 pub struct ServeArgs {
     /// Port to listen on; 0 lets the system choose [default: VMAFX_PORT, else 8080]
     #[arg(short, long)]
-    pub port: Option<u16>,
+    pub port: Option<String>,
 
     /// Address to listen on; any but a loopback address needs VMAFX_MCP_HTTP_TOKEN [default: VMAFX_MCP_HTTP_BIND, else
     /// 127.0.0.1]

@@ -12,6 +12,7 @@ mod health;
 mod jobs;
 mod listen;
 mod log;
+mod mcp;
 mod meters;
 mod openapi;
 mod origin;
@@ -35,9 +36,11 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::Server;
 use crate::jobs::Owner;
+use crate::mcp::http::{McpService, Options};
 pub use auth::Access;
 use meters::Meters;
 pub use settings::{Flags, Settings, StartError};
@@ -49,6 +52,7 @@ pub(crate) struct App {
     pub core: Server,
     /// Everybody with the token is one and the same.
     pub owner: Owner,
+    pub mcp: McpService,
     pub meters: Meters,
     pub draining: AtomicBool,
     pub limits: settings::Limits,
@@ -59,6 +63,7 @@ pub struct Door {
     listener: TcpListener,
     service: listen::Service,
     app: Arc<App>,
+    shutdown: CancellationToken,
 }
 
 impl std::fmt::Debug for Door {
@@ -73,7 +78,10 @@ impl Door {
         let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;
+        let shutdown = CancellationToken::new();
+        let options = Options { shutdown: shutdown.clone(), ..Options::default() };
         let app = App {
+            mcp: crate::mcp::http::service(core.clone(), options),
             core,
             owner: Owner::new("http"),
             meters: Meters::default(),
@@ -83,7 +91,7 @@ impl Door {
         let app = Arc::new(app);
         let gate = gate::Gate { access: settings.access, names: settings.names };
         let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
-        Ok(Self { listener, service, app })
+        Ok(Self { listener, service, app, shutdown })
     }
 
     /// Where it listens; with port 0 the system chose the port.
@@ -94,7 +102,7 @@ impl Door {
     /// Answers until `stop` tells to end, then lets what runs go on for a while and ends the rest. A second `stop` ends
     /// it at once.
     pub async fn run(self, mut stop: impl AsyncFnMut()) {
-        let Self { listener, service, app } = self;
+        let Self { listener, service, app, shutdown } = self;
         let drain = service.limits.drain;
         let (stopping, watcher) = watch::channel(false);
         let connections = listen::Connections::new(service.limits.connections);
@@ -115,6 +123,7 @@ impl Door {
         }
         tracing::warn!("stopping: ending what still runs");
         app.core.jobs().cancel_all();
+        shutdown.cancel();
         app.core.jobs().idle(LAST_WORDS).await;
         let _ = tokio::time::timeout(LAST_WORDS, connections.none()).await;
     }

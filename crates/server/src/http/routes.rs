@@ -9,7 +9,7 @@ use axum::{Router, middleware};
 
 use super::answer::Answer;
 use super::gate::{self, Gate};
-use super::{App, events, health, jobs, openapi, score};
+use super::{App, events, health, jobs, mcp, openapi, score};
 
 /// The whole application.
 pub fn router(app: Arc<App>, gate: Gate) -> Router {
@@ -23,6 +23,7 @@ pub fn router(app: Arc<App>, gate: Gate) -> Router {
         .route("/v1/jobs/{id}", get(jobs::get).delete(jobs::delete))
         .route("/v1/jobs/{id}/events", get(events::events))
         .route("/v1/jobs/{id}/report", get(jobs::report))
+        .route("/mcp", post(mcp::mcp))
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)

@@ -21,10 +21,12 @@ const DEFAULT_PORT: u16 = 8080;
 /// What the command line says; it goes before the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
-    pub port: Option<u16>,
+    pub port: Option<String>,
     pub bind: Option<String>,
     /// Names beside loopback ones that a client may call this server by.
     pub hosts: Vec<String>,
+    /// In place of `VMAFX_LOG_LEVEL`.
+    pub log_level: Option<String>,
 }
 
 /// Why the server does not start.
@@ -118,12 +120,12 @@ impl Settings {
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 fn port(flags: &Flags, environment: Lookup<'_>) -> Result<u16, StartError> {
-    if let Some(port) = flags.port {
-        return Ok(port);
-    }
-    let Some(value) = environment(PORT) else { return Ok(DEFAULT_PORT) };
-    let value = value.to_string_lossy().into_owned();
-    value.trim().parse().map_err(|_| StartError::Port { name: PORT, value })
+    let (name, value) = match (&flags.port, environment(PORT)) {
+        (Some(value), _) => ("--port", value.clone()),
+        (None, Some(value)) => (PORT, value.to_string_lossy().into_owned()),
+        (None, None) => return Ok(DEFAULT_PORT),
+    };
+    value.trim().parse().map_err(|_| StartError::Port { name, value })
 }
 
 fn bind(flags: &Flags, environment: Lookup<'_>) -> Result<IpAddr, StartError> {
@@ -180,7 +182,7 @@ mod tests {
         let none = Flags::default();
         assert_eq!(address(&none, &[]), "127.0.0.1:8080");
         assert_eq!(address(&none, &[(PORT, "9000"), (BIND, "::1")]), "[::1]:9000");
-        let flags = Flags { port: Some(0), bind: Some("localhost".into()), ..Flags::default() };
+        let flags = Flags { port: Some("0".into()), bind: Some("localhost".into()), ..Flags::default() };
         assert_eq!(address(&flags, &[(PORT, "x"), (BIND, "y")]), "127.0.0.1:0");
         assert_eq!(address(&none, &[(PORT, ""), (BIND, "")]), "127.0.0.1:8080");
     }

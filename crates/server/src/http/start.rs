@@ -19,8 +19,8 @@ const LEFTOVERS: Duration = Duration::from_millis(500);
 /// Serves until SIGTERM or SIGINT. Everything that is wrong with flags or environment is told before the port opens.
 pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     let environment = |name: &str| config::environment(name);
-    let word = environment(log::LOG_LEVEL).unwrap_or_default();
-    log::start(log::level(&word.to_string_lossy())?);
+    let word = flags.log_level.clone().map(OsString::from).or_else(|| environment(log::LOG_LEVEL));
+    log::start(log::level(&word.unwrap_or_default().to_string_lossy())?);
     let settings = Settings::new(flags, &environment)?;
     let core = config::Flags { http: true, ..core.clone() };
     let config = Config::read(&core, &environment).map_err(other)?;

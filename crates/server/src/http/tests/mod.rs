@@ -49,7 +49,7 @@ impl Setup {
     }
 
     pub fn start(self) -> Served {
-        let flags = Flags { port: Some(0), ..Flags::default() };
+        let flags = Flags { port: Some("0".to_owned()), ..Flags::default() };
         let lookup = |name: &str| {
             self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone().into())
         };
