@@ -38,7 +38,8 @@ pub async fn mcp(
 /// A refusal as a JSON-RPC error that carries the request's id among its data, where the protocol allows it.
 async fn dressed(response: Response<Body>, id: &RequestId) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
-    let bytes = Limited::new(body, REFUSAL_BYTES).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let bytes =
+        Limited::new(body, REFUSAL_BYTES).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let message = serde_json::from_slice::<Value>(&bytes).ok().filter(|message| message["error"].is_object());
     let mut message = message.unwrap_or_else(|| from_text(parts.status, &String::from_utf8_lossy(&bytes)));
     if message["error"]["data"].is_null() {

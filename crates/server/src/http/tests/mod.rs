@@ -2,7 +2,9 @@
 
 mod gate;
 mod life;
+mod mcp;
 mod score;
+mod tls;
 mod wire;
 
 use std::io::{BufRead, BufReader, Read, Write};

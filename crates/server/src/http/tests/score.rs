@@ -11,13 +11,13 @@ use super::life::soon;
 use super::*;
 
 /// A folder with two small clips that may be named, as Y4M and as raw video.
-struct Clips {
+pub struct Clips {
     folder: tempfile::TempDir,
-    served: Served,
+    pub served: Served,
 }
 
 impl Clips {
-    fn new(frames: u64) -> Self {
+    pub fn new(frames: u64) -> Self {
         Self::with(Format::new(96, 64, Chroma::C420, 8).unwrap(), frames, |setup| setup)
     }
 
@@ -35,7 +35,7 @@ impl Clips {
         Self { folder, served }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
@@ -278,8 +278,16 @@ fn half_closed_after_a_small_request_still_gets_the_report() {
     assert_eq!(client.reply().unwrap().status, 200);
 }
 
-fn long() -> Clips {
-    Clips::with(Format::new(640, 360, Chroma::C420, 8).unwrap(), 400, |setup| setup)
+/// Fields that make every frame take its time.
+pub fn slow() -> [(&'static str, Value); 2] {
+    [
+        ("threads", json!(1)),
+        ("feature", json!(["ssimulacra2", "cambi", "ciede", "psnr_hvs", "float_ms_ssim"])),
+    ]
+}
+
+pub fn long() -> Clips {
+    Clips::with(Format::new(640, 360, Chroma::C420, 8).unwrap(), 60, |setup| setup)
 }
 
 #[test]
@@ -288,10 +296,7 @@ fn a_client_that_leaves_takes_its_work_along() {
     let jobs = clips.served.core.jobs().clone();
     for pipelined in [false, true] {
         let mut client = clips.served.connect();
-        client.send(&request(
-            &format!("POST /v1/score HTTP/1.1\r\n{AUTH}"),
-            clips.body(&[("threads", json!(1))]).as_bytes(),
-        ));
+        client.send(&request(&format!("POST /v1/score HTTP/1.1\r\n{AUTH}"), clips.body(&slow()).as_bytes()));
         if pipelined {
             client.send(&request("GET /healthz HTTP/1.1", b""));
         }
@@ -333,13 +338,13 @@ fn background_jobs_outlive_their_client_and_give_every_format() {
 
 #[test]
 fn a_full_queue_says_when_to_come_back() {
-    let clips = Clips::with(Format::new(640, 360, Chroma::C420, 8).unwrap(), 400, |mut setup| {
+    let clips = Clips::with(Format::new(640, 360, Chroma::C420, 8).unwrap(), 60, |mut setup| {
         setup.variables.push(("VMAF_MCP_MAX_CONCURRENT", "1".to_owned()));
         setup.variables.push(("VISUS_MAX_QUEUE", "1".to_owned()));
         setup
     });
     let jobs = clips.served.core.jobs().clone();
-    let body = clips.body(&[("threads", json!(1))]);
+    let body = clips.body(&slow());
     assert_eq!(clips.served.post("/v1/jobs", &body).status, 202);
     soon("the work's start", || jobs.counts().queued == 0);
     assert_eq!(clips.served.post("/v1/jobs", &body).status, 202);
