@@ -8,6 +8,7 @@ use super::mcp;
 
 pub fn run(args: ServeArgs) -> Result<()> {
     let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };
-    let core = config::Flags { engine: args.engine, allow: args.allow, http: true, launcher: mcp::launcher() };
+    let core =
+        config::Flags { engine: args.engine, allow: args.allow, http: true, launcher: mcp::launcher() };
     Ok(http::serve(&flags, &core)?)
 }

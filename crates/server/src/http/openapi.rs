@@ -132,8 +132,9 @@ fn create_job() -> Value {
     let mut accepted = good(202, "The job is queued.", "Accepted");
     accepted["202"]["headers"]["location"] = json!({ "schema": { "type": "string" } });
     let link = |name: &str| json!({ "operationId": name, "parameters": { "id": "$response.body#/job_id" } });
-    accepted["202"]["links"] =
-        json!({ "job": link("getJob"), "events": link("jobEvents"), "cancel": link("cancelJob") });
+    accepted["202"]["links"] = json!({
+        "job": link("getJob"), "events": link("jobEvents"), "report": link("jobReport"), "cancel": link("cancelJob"),
+    });
     with_body(operation("createJob", "score", "Score in the background", accepted, &[408, 429, 500, 503]))
 }
 
@@ -148,12 +149,19 @@ fn get_job() -> Value {
 
 fn delete_job() -> Value {
     let answers = good(200, "Where the job stands now.", "Job");
-    operation("cancelJob", "score", "End a job; one that is over stays as it is", answers, &[404])
+    operation(
+        "cancelJob",
+        "score",
+        "End a job; it can still be asked for, and one that is over stays as it is",
+        answers,
+        &[404],
+    )
 }
 
 fn events() -> Value {
     let text = "Events `progress`, then `done`, `failed` or `cancelled`; data is a Job as JSON.";
-    operation("jobEvents", "score", "Follow a job", plain(text, "text/event-stream"), &[404])
+    let stream = json!({ "200": { "description": text, "content": { "text/event-stream": {} } } });
+    operation("jobEvents", "score", "Follow a job", stream, &[404])
 }
 
 fn report() -> Value {
