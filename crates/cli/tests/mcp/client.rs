@@ -23,6 +23,8 @@ pub struct Client {
     next: u64,
     /// Notifications that came while something else was waited for.
     pub notifications: Vec<Value>,
+    /// The tools, once they were listed.
+    tools: Value,
 }
 
 /// `visus mcp` with one allowed folder.
@@ -46,7 +48,7 @@ impl Client {
                 }
             }
         });
-        Self { child, input, lines, next: 1, notifications: Vec::new() }
+        Self { child, input, lines, next: 1, notifications: Vec::new(), tools: Value::Null }
     }
 
     /// Starts a server and opens a session of the older era.
@@ -120,7 +122,17 @@ impl Client {
         assert_eq!(result["isError"], json!(false), "{result}");
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text, result["structuredContent"], "text and data are the same");
+        self.check(tool, &text);
         text
+    }
+
+    /// Every answer must be what the tool's schema says.
+    fn check(&mut self, tool: &str, answer: &Value) {
+        if self.tools.is_null() {
+            self.tools = self.request("tools/list", json!({}))["result"]["tools"].clone();
+        }
+        let listed = self.tools.as_array().unwrap().iter().find(|listed| listed["name"] == tool).unwrap();
+        super::schema::check(&listed["outputSchema"], answer, tool);
     }
 
     /// The words of a tool's failure.

@@ -6,5 +6,6 @@ mod client;
 mod clips;
 mod external;
 mod protocol;
+mod schema;
 mod sdk;
 mod tools;

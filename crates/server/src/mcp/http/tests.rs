@@ -51,8 +51,10 @@ async fn ask(service: &McpService, request: Request<Full<Bytes>>) -> (StatusCode
     let (parts, body) = response.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     let text = String::from_utf8(bytes.to_vec()).unwrap();
-    let json =
-        text.lines().filter_map(|line| serde_json::from_str(line.trim_start_matches("data: ")).ok()).last();
+    let json = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.trim_start_matches("data: ")).ok())
+        .next_back();
     (parts.status, parts.headers, json.unwrap_or(Value::String(text)))
 }
 
