@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use visus_server::config::{EngineKind, Flags};
+use visus_server::http;
 
 use crate::visus::mcp;
 
@@ -59,7 +60,12 @@ fn run(asked: &Asked) -> Result<()> {
         launcher: mcp::launcher(),
     };
     if asked.http {
-        bail!("HTTP is not in this build");
+        let door = http::Flags {
+            port: asked.port.clone(),
+            log_level: asked.log_level.clone(),
+            ..http::Flags::default()
+        };
+        return Ok(http::serve(&door, &flags)?);
     }
     mcp::serve(&flags)
 }

@@ -8,6 +8,7 @@
 pub mod config;
 pub mod engines;
 pub mod error;
+pub mod http;
 pub mod jobs;
 pub mod mcp;
 pub mod report;

@@ -10,6 +10,7 @@ mod model_choice;
 mod models;
 mod score;
 mod selftest;
+mod serve;
 mod shell;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Serve(args) => serve::run(args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),

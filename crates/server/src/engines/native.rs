@@ -85,7 +85,7 @@ fn plan(
     notes: &mut Vec<String>,
 ) -> Result<Plan, ToolError> {
     let build = |models: Vec<NamedModel>| {
-        Plan::with_models(models, features, predict).map_err(|error| ToolError::Failed(chain(&error)))
+        Plan::with_models(models, features, predict).map_err(|error| ToolError::Refused(chain(&error)))
     };
     match wish {
         ModelWish::These(models) => build(models.into_iter().map(load).collect::<Result<_, _>>()?),
