@@ -230,3 +230,6 @@ impl Drop for Registered {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
