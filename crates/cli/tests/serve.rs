@@ -128,7 +128,8 @@ fn the_peers_command() {
 fn what_cannot_be_used_is_told_and_nothing_starts() {
     let busy = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = busy.local_addr().expect("address").port().to_string();
-    let cases: [(&[&str], &[(&str, &str)], &str); 9] = [
+    type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case<'_>; 9] = [
         (&[], &[("VMAFX_PORT", "http")], "VMAFX_PORT 'http'"),
         (&["--port", "70000"], &[], "--port '70000'"),
         (&["--port", &port], &[], "cannot listen on 127.0.0.1:"),

@@ -63,6 +63,39 @@ fn probes_answer_while_all_slots_are_busy_and_blocking_threads_hang() {
     assert!(text.contains("visus_jobs_running 2\n") && text.contains("visus_queue_depth 1\n"), "{text}");
 }
 
+/// A `vmaf` that never answers `--help`, asked for its backends while all slots are busy.
+#[test]
+#[cfg(unix)]
+fn probes_answer_while_the_binary_hangs() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let binary = folder.path().join("vmaf");
+    std::fs::write(&binary, "#!/bin/sh\nexec sleep 2\n").unwrap();
+    std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut setup = small();
+    setup.variables.push(("VMAF_BIN", binary.to_string_lossy().into_owned()));
+    let served = setup.start();
+    let _held: Vec<JobHandle> = (0..2).map(|_| endless_job(&served)).collect();
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_backends"}}"#;
+    let accept = "content-type: application/json\r\naccept: application/json, text/event-stream\r\n";
+    let mut asking: Vec<Client> = (0..8).map(|_| served.connect()).collect();
+    for client in &mut asking {
+        client.send(&request(&format!("POST /mcp HTTP/1.1\r\n{AUTH}{accept}"), message.as_bytes()));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    for path in ["/healthz", "/readyz", "/v1/jobs", "/metrics"] {
+        assert_eq!(served.get(path).status, 200, "{path}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
+    for client in &mut asking {
+        assert_eq!(client.reply().unwrap().json()["result"]["structuredContent"]["cpu"], true);
+    }
+    std::fs::remove_file(&binary).unwrap();
+    let gone = served.get("/readyz");
+    assert_eq!((gone.status, gone.checked()["status"].clone()), (503, "not_ready".into()));
+}
+
 #[test]
 fn a_job_is_seen_followed_and_ended() {
     let served = small().start();
