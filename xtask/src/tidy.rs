@@ -6,11 +6,16 @@ use anyhow::{Context, Result, bail};
 
 /// Who may depend on whom, among the project's own crates.
 const EDGES: &[(&str, &[&str])] = &[
+    ("child", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
     ("engine", &["video", "metrics"]),
     ("report", &["video", "metrics", "engine"]),
-    ("cli", &["video", "metrics", "engine", "report"]),
+    ("media", &["child", "video", "metrics", "engine"]),
+    ("tune", &["child", "video", "metrics", "engine", "report", "media"]),
+    ("eval", &["video", "metrics", "engine", "report"]),
+    ("server", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
+    ("cli", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];
 
 /// A file longer than this wants to be two; tables and kernels are exempt.

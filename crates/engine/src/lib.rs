@@ -26,6 +26,7 @@ pub mod model;
 mod pair;
 mod plan;
 mod pooling;
+pub mod preset;
 mod run;
 mod scores;
 mod worker;

@@ -27,6 +27,10 @@ pub enum Command {
     Bench(BenchArgs),
     /// Compare this machine's scores with libvmaf's figures, at every CPU level
     Selftest(SelftestArgs),
+    /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
+    Serve(ServeArgs),
+    /// Serve agents: MCP on standard input and output
+    Mcp(McpArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -177,6 +181,41 @@ pub struct SelftestArgs {
     /// Only write the clips into this folder, with a list of arguments that ask a `vmaf` tool for the same figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub write_clips: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ServeArgs {
+    /// Port to listen on; 0 lets the system choose [default: VMAFX_PORT, else 8080]
+    #[arg(short, long)]
+    pub port: Option<String>,
+
+    /// Address to listen on; any but a loopback address needs VMAFX_MCP_HTTP_TOKEN [default: VMAFX_MCP_HTTP_BIND, else
+    /// 127.0.0.1]
+    #[arg(short, long, value_name = "ADDRESS")]
+    pub bind: Option<String>,
+
+    /// A further folder, or one file, that clients may name; may be repeated
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub allow: Vec<PathBuf>,
+
+    /// A name beside localhost that clients may call this server by; may be repeated
+    #[arg(long = "host", value_name = "NAME", value_hint = ValueHint::Hostname)]
+    pub hosts: Vec<String>,
+
+    /// Who computes scores: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
+    #[arg(long)]
+    pub engine: Option<visus_server::config::EngineKind>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<visus_server::config::EngineKind>,
+
+    /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub allow: Vec<PathBuf>,
 }
 
 /// `1920x1080`.
