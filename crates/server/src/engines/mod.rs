@@ -1,6 +1,8 @@
 //! The two engines behind one door: the embedded one, and a `vmaf` executable as child process.
 
+pub mod encoded;
 pub mod external;
+mod feed;
 mod foreign;
 pub mod native;
 mod place;
@@ -69,6 +71,8 @@ pub struct ScoreTask {
     pub distorted: Input,
     /// The format of raw files; Y4M if absent.
     pub raw: Option<Format>,
+    /// The files are encoded, and how they are brought together.
+    pub encoded: Option<encoded::Encoded>,
     pub models: ModelWish,
     /// Metrics, with the words of the request; presets have none.
     pub features: Vec<(Option<String>, FeatureSpec)>,
