@@ -5,6 +5,8 @@
 
 mod call;
 mod complete;
+#[cfg(feature = "conformance-fixtures")]
+mod fixtures;
 pub mod http;
 mod listing;
 mod prompts;
@@ -15,7 +17,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Icon, Implementation,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
     ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
@@ -23,6 +25,18 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::Server;
 use crate::jobs::Owner;
+
+/// What serves clients: the door itself, without sessions.
+#[cfg(not(feature = "conformance-fixtures"))]
+mod stack {
+    pub type Handler = super::Door;
+    pub type Sessions = rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+    pub const SESSIONS: bool = false;
+}
+#[cfg(feature = "conformance-fixtures")]
+use fixtures as stack;
+
+pub(crate) use stack::SESSIONS;
 
 /// What a client may remember of lists that do not change, in milliseconds.
 const FIXED: u64 = 3_600_000;
@@ -54,6 +68,11 @@ impl Door {
 fn owner(context: &RequestContext<RoleServer>) -> Owner {
     let parts = context.extensions.get::<::http::request::Parts>();
     parts.and_then(|parts| parts.extensions.get::<Owner>()).cloned().unwrap_or_else(Owner::local)
+}
+
+/// Whether the request is of the era without sessions.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 /// All lists fit on one page, so no cursor was ever given out.
@@ -168,15 +187,16 @@ impl ServerHandler for Door {
         complete::complete(&self.server, &owner(&context), &request)
     }
 
-    /// What comes here is unknown, or a known method whose parameters have the wrong shape.
+    /// What comes here is unknown, or a known method whose parameters have the wrong shape. The newer era has no
+    /// `initialize`.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 5] =
-            ["tools/call", "resources/read", "prompts/get", "completion/complete", "initialize"];
-        if KNOWN.contains(&request.method.as_str()) {
+        const KNOWN: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
+        let method = request.method.as_str();
+        if KNOWN.contains(&method) || (method == "initialize" && !is_modern(&context)) {
             let text = format!("invalid params for {}", request.method);
             return Err(ErrorData::invalid_params(text, None));
         }
