@@ -108,6 +108,7 @@ impl ServerHandler for Door {
         let identity = Implementation::new("visus", env!("CARGO_PKG_VERSION"))
             .with_title("Visus")
             .with_description("Scores video quality: VMAF and its siblings, exactly and fast")
+            .with_website_url(env!("CARGO_PKG_HOMEPAGE"))
             .with_icons(vec![icon()]);
         ServerConfig::new(capabilities.build()).with_server_info(identity).with_instructions(INSTRUCTIONS)
     }
