@@ -109,7 +109,8 @@ fn table(tools: &[Value]) -> String {
 fn arguments(tool: &Value) -> String {
     const SHOWN: usize = 8;
     let schema = &tool["inputSchema"];
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let names = schema["properties"].as_object().into_iter().flat_map(|map| map.keys());
     let others: Vec<String> =
         names.filter(|name| !required.contains(&name.as_str())).map(|name| format!("`{name}`")).collect();

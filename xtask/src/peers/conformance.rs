@@ -71,7 +71,8 @@ fn run(peers: &Peers, visus: &Path, excused: impl Fn(&str, &str) -> bool) -> Res
         let (mut passed, mut waiting) = (0, 0);
         let scored = scored(peers, revision)?;
         for scenario in &scored {
-            let failed = results.get(scenario).with_context(|| format!("{scenario} of {revision} did not run"))?;
+            let failed =
+                results.get(scenario).with_context(|| format!("{scenario} of {revision} did not run"))?;
             let unexcused: Vec<&(String, String)> =
                 failed.iter().filter(|(check, _)| !excused(scenario, check)).collect();
             passed += usize::from(failed.is_empty());
@@ -131,8 +132,7 @@ fn scored(peers: &Peers, revision: &str) -> Result<Vec<String>> {
     let path = peers.folder().join(PACKAGE).join(format!("requirements/{revision}.yaml"));
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let list = text.lines().skip_while(|line| *line != "server:").skip(1);
-    let names: Vec<String> =
-        list.map_while(|line| line.strip_prefix("  - ")).map(str::to_owned).collect();
+    let names: Vec<String> = list.map_while(|line| line.strip_prefix("  - ")).map(str::to_owned).collect();
     if names.is_empty() {
         bail!("{} lists no scenarios", path.display());
     }

@@ -31,6 +31,7 @@ pub fn check() -> Result<()> {
     let fixtures = fixtures_binary()?;
     step("conformance with fixtures", || conformance::with_fixtures(&peers, &fixtures))?;
     step("mcpscore", || score::all(&peers, &shipped))?;
+    step("bundle", || bundle(&peers))?;
     step("inspector", || inspector(&peers, &shipped))?;
     step("schemathesis", || schemathesis(&peers, &shipped))?;
     step("python client", || python_client(&peers, &shipped))?;
@@ -56,6 +57,13 @@ fn fixtures_binary() -> Result<PathBuf> {
     let _ = std::fs::remove_file(&kept);
     std::fs::copy(root().join("target/debug/visus"), &kept).context("target/debug/visus")?;
     Ok(kept)
+}
+
+/// The manifest of the bundle, as the tool that packs it sees it.
+fn bundle(peers: &Peers) -> Result<()> {
+    let mut command = peers.node_tool("mcpb");
+    command.arg("validate").arg(root().join("packaging/mcpb/manifest.json"));
+    succeeds(command, "the manifest")
 }
 
 /// The Inspector lists the tools; with `--strict` it complains about schemas that clients stumble over.

@@ -5,6 +5,7 @@ mod cancel;
 mod client;
 mod clips;
 mod external;
+mod modern;
 mod protocol;
 mod schema;
 mod sdk;

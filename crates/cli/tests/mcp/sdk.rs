@@ -141,7 +141,8 @@ async fn lists_and_calls(client: &Client, clips: &Clips) {
 }
 
 async fn errs(client: &Client, clips: &Clips) {
-    let missing = client.call_tool(call("vmaf_score", json!({ "ref": clips.path("ref.y4m") }))).await.unwrap();
+    let missing =
+        client.call_tool(call("vmaf_score", json!({ "ref": clips.path("ref.y4m") }))).await.unwrap();
     assert_eq!(error_of(&missing), "tool 'vmaf_score' missing required argument: 'dis'");
     let unknown = ReadResourceRequestParams::new("visus://models/no_such_model");
     let error = client.read_resource(unknown).await.unwrap_err();

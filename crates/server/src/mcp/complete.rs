@@ -19,11 +19,8 @@ pub fn complete(
     owner: &Owner,
     request: &CompleteRequestParams,
 ) -> Result<CompleteResult, ErrorData> {
-    let candidates = if is_known(&request.r#ref) {
-        candidates(server, owner, &request.argument.name)
-    } else {
-        Vec::new()
-    };
+    let candidates =
+        if is_known(&request.r#ref) { candidates(server, owner, &request.argument.name) } else { Vec::new() };
     let found = matching(candidates, &request.argument.value);
     let total = u32::try_from(found.len()).ok();
     let more = found.len() > CompletionInfo::MAX_VALUES;

@@ -12,15 +12,16 @@ mod listing;
 mod prompts;
 mod resources;
 pub mod stdio;
+mod tasks;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Icon, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
+    GetTaskResult, Icon, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::Server;
@@ -100,11 +101,16 @@ pub(crate) fn icon() -> Icon {
 
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
+        // Lists stay as they are for as long as the server runs; whoever wants to hear of changes may listen.
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
             .enable_prompts()
-            .enable_completions();
+            .enable_prompts_list_changed()
+            .enable_completions()
+            .enable_tasks();
         let identity = Implementation::new("visus", env!("CARGO_PKG_VERSION"))
             .with_title("Visus")
             .with_description("Scores video quality: VMAF and its siblings, exactly and fast")
@@ -137,11 +143,10 @@ impl ServerHandler for Door {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         check_cursor(request.as_ref())?;
-        let resources = resources::list(&self.server, &owner(&context));
-        Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(CHANGING))
+        Ok(ListResourcesResult::with_all_items(resources::list()).with_ttl_ms(FIXED))
     }
 
     async fn list_resource_templates(
@@ -161,6 +166,19 @@ impl ServerHandler for Door {
         let (server, owner, uri) = (self.server.clone(), owner(&context), request.uri);
         let read = crate::blocking(move || resources::read(&server, &owner, &uri)).await;
         Ok(read.map_err(|error| ErrorData::internal_error(error.to_string(), None))??.into())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    /// Nothing here changes while the server runs, so there is nothing to tell until it ends.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.server.jobs().closed() => {}
+        }
+        Ok(())
     }
 
     async fn list_prompts(
@@ -186,6 +204,32 @@ impl ServerHandler for Door {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         complete::complete(&self.server, &owner(&context), &request)
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let (server, owner, id) = (self.server.clone(), owner(&context), request.task_id);
+        let got = crate::blocking(move || tasks::get(&server, &owner, &id)).await;
+        got.map_err(|error| ErrorData::internal_error(error.to_string(), None))?
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::update(&self.server, &owner(&context), &request.task_id)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.server, &owner(&context), &request.task_id)
     }
 
     /// What comes here is unknown, or a known method whose parameters have the wrong shape. The newer era has no
