@@ -10,7 +10,9 @@ import sys
 import urllib.request
 from pathlib import Path
 
-CLIPS = {"reference": "checks_8-bit_ref.y4m", "distorted": "checks_8-bit_dis.y4m"}
+# The clips have four frames; who skips them all gets the answer of a failed score, which is right.
+SKIPS = ["frame_skip_ref", "frame_skip_dist"]
+CLIPS = {"reference": "blocks_8-bit_ref.y4m", "distorted": "blocks_8-bit_dis.y4m"}
 
 
 def name_clips(node, folder):
@@ -20,11 +22,14 @@ def name_clips(node, folder):
     if not isinstance(node, dict):
         return 0
     found = 0
+    arguments = node.get("properties") if isinstance(node.get("properties"), dict) else {}
     for name, clip in CLIPS.items():
-        argument = node.get("properties", {}).get(name) if isinstance(node.get("properties"), dict) else None
-        if isinstance(argument, dict) and argument.get("type") == "string":
-            argument["enum"] = [str(folder / clip)]
+        if isinstance(arguments.get(name), dict) and arguments[name].get("type") == "string":
+            arguments[name]["enum"] = [str(folder / clip)]
             found += 1
+    for name in SKIPS:
+        if name in arguments:
+            arguments[name]["maximum"] = 1
     return found + sum(name_clips(item, folder) for item in node.values())
 
 

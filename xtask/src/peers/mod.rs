@@ -20,22 +20,33 @@ use server::{Served, bounded};
 /// A tool that has not ended by then hangs.
 const HANGS: u64 = 600;
 
-/// Runs everything. The release build must be there.
+/// Runs everything against the release build, which must be there.
 pub fn check() -> Result<()> {
-    let shipped = root().join("target/release/visus");
+    check_binary(&root().join("target/release/visus"))
+}
+
+/// Runs everything against the binary that the command line names, or else against the release build.
+pub fn check_named() -> Result<()> {
+    match std::env::args().nth(2) {
+        Some(path) => check_binary(&Path::new(&path).canonicalize().with_context(|| path.clone())?),
+        None => check(),
+    }
+}
+
+fn check_binary(shipped: &Path) -> Result<()> {
     if !shipped.is_file() {
         bail!("{} is not there; run cargo build --release first", shipped.display());
     }
     let peers = in_step("install peers", install::ready)?;
-    step("conformance of the shipped binary", || conformance::shipped(&peers, &shipped))?;
+    step("conformance of the shipped binary", || conformance::shipped(&peers, shipped))?;
     let fixtures = fixtures_binary()?;
     step("conformance with fixtures", || conformance::with_fixtures(&peers, &fixtures))?;
-    step("mcpscore", || score::all(&peers, &shipped))?;
+    step("mcpscore", || score::all(&peers, shipped))?;
     step("bundle", || bundle(&peers))?;
-    step("inspector", || inspector(&peers, &shipped))?;
-    step("schemathesis", || schemathesis(&peers, &shipped))?;
-    step("python client", || python_client(&peers, &shipped))?;
-    step("typescript clients", || typescript_clients(&peers, &shipped))
+    step("inspector", || inspector(&peers, shipped))?;
+    step("schemathesis", || schemathesis(&peers, shipped))?;
+    step("python client", || python_client(&peers, shipped))?;
+    step("typescript clients", || typescript_clients(&peers, shipped))
 }
 
 fn in_step<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -84,8 +95,9 @@ fn inspector(peers: &Peers, visus: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Made-up requests against the description of the HTTP API. Whether a request that fits the description is accepted is
-/// left out: files, models and features must also exist.
+/// Made-up requests against the description of the HTTP API. Two checks are left out. Not every request that fits the
+/// description can be accepted: files, models and features must also exist. And a job that was ended by DELETE is still
+/// there to be asked about.
 fn schemathesis(peers: &Peers, visus: &Path) -> Result<()> {
     const TOKEN: &str = "only-for-this-test";
     let folder = tempfile::tempdir()?;
@@ -102,7 +114,7 @@ fn schemathesis(peers: &Peers, visus: &Path) -> Result<()> {
     let mut command = peers.python_tool("schemathesis");
     command.arg("run").arg(&description).args(["--url", &served.url("")]);
     command.args(["--header", &format!("Authorization: Bearer {TOKEN}")]);
-    command.args(["--exclude-checks", "positive_data_acceptance", "--warnings", "off"]);
+    command.args(["--exclude-checks", "positive_data_acceptance,use_after_free", "--warnings", "off"]);
     // The seed makes a run the same as the last one; the time ends what would go on for ever.
     command.args(["--seed", "1", "--max-examples", "25", "--max-time", "40", "--request-timeout", "60"]);
     command.current_dir(folder.path());
