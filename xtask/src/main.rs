@@ -1,6 +1,8 @@
-//! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask goldens`.
+//! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask peers`, `cargo xtask goldens`.
 #![forbid(unsafe_code)]
 
+mod peers;
+mod readme;
 mod steps;
 mod tidy;
 
@@ -10,6 +12,8 @@ const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
+cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
+cargo xtask readme    writes the table of tools into README.md; with --check it only compares
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -18,6 +22,8 @@ fn main() -> ExitCode {
         "test" => steps::test(),
         "tidy" => tidy::check(&steps::root()),
         "bench" => steps::bench(),
+        "peers" => peers::check_named(),
+        "readme" => readme::run(std::env::args().any(|word| word == "--check")),
         "goldens" => steps::goldens(),
         _ => {
             eprintln!("{USAGE}");

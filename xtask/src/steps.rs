@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tidy;
+use crate::{peers, readme, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -28,6 +28,8 @@ pub fn test() -> Result<()> {
     cargo(&["test", "--workspace"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
+    step("readme", || readme::run(true))?;
+    peers::check()?;
     println!("xtask test: all passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
 }
@@ -74,7 +76,7 @@ fn say_golden() {
     }
 }
 
-fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
+pub fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
     println!("--- {name}");
     let started = Instant::now();
     run().with_context(|| name.to_owned())?;
@@ -82,7 +84,7 @@ fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
     Ok(())
 }
 
-fn cargo(args: &[&str]) -> Result<()> {
+pub fn cargo(args: &[&str]) -> Result<()> {
     step(&format!("cargo {}", args.join(" ")), || {
         let status = Command::new(env!("CARGO"))
             .args(args)

@@ -260,7 +260,7 @@ fn schemas() -> Value {
             &["jobs", "request_id"],
             json!({ "jobs": { "type": "array", "items": { "$ref": "#/components/schemas/Job" } }, "request_id": id }),
         ),
-        "ScoreRequest": Value::Object(field::schema(Names::Rest.fields())),
+        "ScoreRequest": with_nulls(field::schema(Names::Rest.fields())),
         "Report": report_schema(&id),
     })
 }
@@ -294,6 +294,22 @@ fn job(status: &Value, id: &Value) -> Value {
 }
 
 /// libvmaf's layout; a summary or another format has other fields, so only what all have is required.
+/// A null counts as absent, so it may stand for every argument that may be left out.
+fn with_nulls(mut schema: Map<String, Value>) -> Value {
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| required.as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, argument) in properties.into_iter().flatten() {
+        if !is_required(name) {
+            argument["type"] = json!([argument["type"].take(), "null"]);
+            if let Some(allowed) = argument.get_mut("enum").and_then(Value::as_array_mut) {
+                allowed.push(Value::Null);
+            }
+        }
+    }
+    Value::Object(schema)
+}
+
 fn report_schema(id: &Value) -> Value {
     let scores = json!({ "type": "object", "additionalProperties": { "type": ["number", "null"] } });
     let frame =

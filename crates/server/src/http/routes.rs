@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 
 use super::answer::Answer;
@@ -23,11 +23,16 @@ pub fn router(app: Arc<App>, gate: Gate) -> Router {
         .route("/v1/jobs/{id}", get(jobs::get).delete(jobs::delete))
         .route("/v1/jobs/{id}/events", get(events::events))
         .route("/v1/jobs/{id}/report", get(jobs::report))
-        .route("/mcp", post(mcp::mcp))
+        .route("/mcp", mcp_methods())
         .fallback(unknown)
         .method_not_allowed_fallback(wrong_method)
         .with_state(app)
         .layer(middleware::from_fn_with_state(Arc::new(gate), gate::pass))
+}
+
+/// Messages are posted. Where clients have sessions, these are also listened to and ended.
+fn mcp_methods() -> MethodRouter<Arc<App>> {
+    if crate::mcp::SESSIONS { post(mcp::mcp).get(mcp::mcp).delete(mcp::mcp) } else { post(mcp::mcp) }
 }
 
 async fn unknown() -> Answer {

@@ -157,6 +157,13 @@ impl Jobs {
         self.shared.lock().closed = true;
     }
 
+    /// Returns once no more jobs are taken.
+    pub async fn closed(&self) {
+        while !self.shared.lock().closed {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
     /// Ends every job, waiting or running.
     pub fn cancel_all(&self) {
         let ids = self.shared.lock().unfinished();

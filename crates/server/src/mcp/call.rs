@@ -10,7 +10,7 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
-use super::{Door, owner};
+use super::{Door, owner, tasks};
 use crate::jobs::{JobHandle, Progress};
 use crate::report::Output;
 use crate::{Started, ToolError, finished, tools};
@@ -27,7 +27,7 @@ pub async fn call(
     let teller = context.meta.get_progress_token().map(|token| Teller::new(context.peer.clone(), token));
     let work = answer(door, request, &context, teller);
     tokio::select! {
-        result = work => Ok(result.into()),
+        result = work => result,
         () = context.ct.cancelled() => Err(cancelled()),
         () = registered.cancelled() => Err(cancelled()),
     }
@@ -43,17 +43,22 @@ async fn answer(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
     teller: Option<Teller>,
-) -> CallToolResult {
+) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.to_string();
     let given = request.arguments.unwrap_or_default();
-    match door.server().start(&name, given, &owner(context)).await {
+    let owner = owner(context);
+    let result = match door.server().start(&name, given, &owner).await {
         Err(error) => failure(&error),
         Ok(Started::Answer(answer)) => success(answer, None),
         Ok(Started::Background(handle)) => {
             success(tools::job::begun(handle.id(), &handle.status()), Some(report_link(handle.id())))
         }
+        Ok(Started::Job(handle)) if tasks::wanted(context, &name) => {
+            return Ok(tasks::begun(door.server(), &owner, handle)?.into());
+        }
         Ok(Started::Job(handle)) => wait(handle, &name, teller).await,
-    }
+    };
+    Ok(result.into())
 }
 
 async fn wait(mut handle: JobHandle, tool: &str, mut teller: Option<Teller>) -> CallToolResult {
@@ -64,11 +69,14 @@ async fn wait(mut handle: JobHandle, tool: &str, mut teller: Option<Teller>) -> 
     }
     match handle.wait().await {
         Err(error) => failure(&error),
-        Ok(output) => {
-            let cut = matches!(&*output, Output::Score(report) if report.is_cut(report.detail));
-            success(finished(&output, handle.id(), tool), cut.then(|| report_link(handle.id())))
-        }
+        Ok(output) => done(&output, handle.id(), tool),
     }
+}
+
+/// The result of a finished job.
+pub fn done(output: &Output, id: &str, tool: &str) -> CallToolResult {
+    let cut = matches!(output, Output::Score(report) if report.is_cut(report.detail));
+    success(finished(output, id, tool), cut.then(|| report_link(id)))
 }
 
 /// A result: the same JSON as data and as text, and a link to what was left out.
@@ -81,7 +89,7 @@ fn success(answer: Map<String, Value>, link: Option<Resource>) -> CallToolResult
     result
 }
 
-fn failure(error: &ToolError) -> CallToolResult {
+pub fn failure(error: &ToolError) -> CallToolResult {
     let mut body = json!({ "error": error.to_string() });
     if let Some(wait) = error.retry_after() {
         body["retry_after_s"] = json!(wait.as_secs().max(1));
@@ -124,7 +132,7 @@ impl Teller {
     }
 }
 
-fn words(progress: &Progress) -> String {
+pub fn words(progress: &Progress) -> String {
     let Some(total) = progress.total else { return progress.message.clone() };
     let mut words = format!("{}: {} of {total}", progress.message, progress.done);
     if let Some(pace) = progress.per_second {

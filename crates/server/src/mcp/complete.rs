@@ -12,28 +12,29 @@ use crate::jobs::Owner;
 
 const ENCODERS: [&str; 5] = ["libx264", "libx265", "libsvtav1", "libaom-av1", "libvpx-vp9"];
 
+/// What the typed text may become. For a prompt or resource that is not there, nothing is suggested: somebody who types
+/// is not to be stopped by an error.
 pub fn complete(
     server: &Server,
     owner: &Owner,
     request: &CompleteRequestParams,
 ) -> Result<CompleteResult, ErrorData> {
-    match &request.r#ref {
-        Reference::Prompt(prompt) if !prompts::exists(&prompt.name) => {
-            let text = format!("unknown prompt: {}", crate::error::cleaned(&prompt.name));
-            return Err(ErrorData::invalid_params(text, None));
-        }
-        Reference::Resource(resource) if !resource.uri.starts_with("visus://") => {
-            let text = format!("unknown resource: {}", crate::error::cleaned(&resource.uri));
-            return Err(ErrorData::invalid_params(text, None));
-        }
-        _ => {}
-    }
-    let found = matching(candidates(server, owner, &request.argument.name), &request.argument.value);
+    let candidates =
+        if is_known(&request.r#ref) { candidates(server, owner, &request.argument.name) } else { Vec::new() };
+    let found = matching(candidates, &request.argument.value);
     let total = u32::try_from(found.len()).ok();
     let more = found.len() > CompletionInfo::MAX_VALUES;
     let shown = found.into_iter().take(CompletionInfo::MAX_VALUES).collect();
     let info = CompletionInfo::with_pagination(shown, total, more);
     info.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))
+}
+
+fn is_known(reference: &Reference) -> bool {
+    match reference {
+        Reference::Prompt(prompt) => prompts::exists(&prompt.name),
+        Reference::Resource(resource) => resource.uri.starts_with("visus://"),
+        _ => false,
+    }
 }
 
 fn candidates(server: &Server, owner: &Owner, argument: &str) -> Vec<String> {

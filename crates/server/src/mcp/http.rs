@@ -17,12 +17,11 @@ use http_body_util::{BodyExt, Full, Limited};
 use rmcp::RoleServer;
 use rmcp::model::RequestId;
 use rmcp::service::RequestContext;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Door, owner};
+use super::{Door, owner, stack};
 use crate::Server;
 use crate::jobs::Owner;
 
@@ -43,7 +42,7 @@ pub struct Options {
 /// The service. An [`Owner`] among the request's extensions says whose jobs it works with.
 #[derive(Clone)]
 pub struct McpService {
-    inner: StreamableHttpService<Door, NeverSessionManager>,
+    inner: StreamableHttpService<stack::Handler, stack::Sessions>,
     calls: Calls,
 }
 
@@ -58,14 +57,15 @@ pub fn service(server: Server, options: Options) -> McpService {
     let door = Door::new(server);
     let calls = door.calls().clone();
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
+        .with_legacy_session_mode(stack::SESSIONS)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_BODY)
         .with_allowed_hosts(options.allowed_hosts)
         .with_allowed_origins(options.allowed_origins)
         .with_cancellation_token(options.shutdown);
-    let factory = move || Ok(door.clone());
-    let inner = StreamableHttpService::new(factory, Arc::new(NeverSessionManager::default()), config);
+    let handler = stack::Handler::from(door);
+    let factory = move || Ok(handler.clone());
+    let inner = StreamableHttpService::new(factory, Arc::new(stack::Sessions::default()), config);
     McpService { inner, calls }
 }
 
@@ -98,7 +98,7 @@ impl McpService {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if request.method() != Method::POST {
-            return not_allowed();
+            return self.without_body(request).await;
         }
         let (parts, body) = request.into_parts();
         let bytes = match Limited::new(body, MAX_BODY).collect().await {
@@ -133,9 +133,19 @@ impl McpService {
         let mut inner = self.inner;
         let response = tower_service::Service::call(&mut inner, Request::from_parts(parts, Full::new(bytes)));
         let Ok(mut response) = response.await;
-        if method == "initialize" && response.status() == StatusCode::OK {
+        if method == "initialize" && response.status() == StatusCode::OK && !stack::SESSIONS {
             add_session(response.headers_mut());
         }
+        response
+    }
+
+    /// Streams and ends of sessions, where there are sessions.
+    async fn without_body<B>(mut self, request: Request<B>) -> Response<Body> {
+        if !stack::SESSIONS {
+            return not_allowed();
+        }
+        let request = request.map(|_| Full::new(Bytes::new()));
+        let Ok(response) = tower_service::Service::call(&mut self.inner, request).await;
         response
     }
 

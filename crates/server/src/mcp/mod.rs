@@ -5,24 +5,39 @@
 
 mod call;
 mod complete;
+#[cfg(feature = "conformance-fixtures")]
+mod fixtures;
 pub mod http;
 mod listing;
 mod prompts;
 mod resources;
 pub mod stdio;
+mod tasks;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Icon, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
+    GetTaskResult, Icon, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, UpdateTaskParams,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::Server;
 use crate::jobs::Owner;
+
+/// What serves clients: the door itself, without sessions.
+#[cfg(not(feature = "conformance-fixtures"))]
+mod stack {
+    pub type Handler = super::Door;
+    pub type Sessions = rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+    pub const SESSIONS: bool = false;
+}
+#[cfg(feature = "conformance-fixtures")]
+use fixtures as stack;
+
+pub(crate) use stack::SESSIONS;
 
 /// What a client may remember of lists that do not change, in milliseconds.
 const FIXED: u64 = 3_600_000;
@@ -56,6 +71,11 @@ fn owner(context: &RequestContext<RoleServer>) -> Owner {
     parts.and_then(|parts| parts.extensions.get::<Owner>()).cloned().unwrap_or_else(Owner::local)
 }
 
+/// Whether the request is of the era without sessions.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
+
 /// All lists fit on one page, so no cursor was ever given out.
 fn check_cursor(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor.as_ref()) {
@@ -81,14 +101,20 @@ pub(crate) fn icon() -> Icon {
 
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
+        // Lists stay as they are for as long as the server runs; whoever wants to hear of changes may listen.
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
+            .enable_resources_list_changed()
             .enable_prompts()
-            .enable_completions();
+            .enable_prompts_list_changed()
+            .enable_completions()
+            .enable_tasks();
         let identity = Implementation::new("visus", env!("CARGO_PKG_VERSION"))
             .with_title("Visus")
             .with_description("Scores video quality: VMAF and its siblings, exactly and fast")
+            .with_website_url(env!("CARGO_PKG_HOMEPAGE"))
             .with_icons(vec![icon()]);
         ServerConfig::new(capabilities.build()).with_server_info(identity).with_instructions(INSTRUCTIONS)
     }
@@ -117,11 +143,10 @@ impl ServerHandler for Door {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
+        _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         check_cursor(request.as_ref())?;
-        let resources = resources::list(&self.server, &owner(&context));
-        Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(CHANGING))
+        Ok(ListResourcesResult::with_all_items(resources::list()).with_ttl_ms(FIXED))
     }
 
     async fn list_resource_templates(
@@ -141,6 +166,19 @@ impl ServerHandler for Door {
         let (server, owner, uri) = (self.server.clone(), owner(&context), request.uri);
         let read = crate::blocking(move || resources::read(&server, &owner, &uri)).await;
         Ok(read.map_err(|error| ErrorData::internal_error(error.to_string(), None))??.into())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    /// Nothing here changes while the server runs, so there is nothing to tell until it ends.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = self.server.jobs().closed() => {}
+        }
+        Ok(())
     }
 
     async fn list_prompts(
@@ -168,15 +206,42 @@ impl ServerHandler for Door {
         complete::complete(&self.server, &owner(&context), &request)
     }
 
-    /// What comes here is unknown, or a known method whose parameters have the wrong shape.
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let (server, owner, id) = (self.server.clone(), owner(&context), request.task_id);
+        let got = crate::blocking(move || tasks::get(&server, &owner, &id)).await;
+        got.map_err(|error| ErrorData::internal_error(error.to_string(), None))?
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::update(&self.server, &owner(&context), &request.task_id)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.server, &owner(&context), &request.task_id)
+    }
+
+    /// What comes here is unknown, or a known method whose parameters have the wrong shape. The newer era has no
+    /// `initialize`.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        const KNOWN: [&str; 5] =
-            ["tools/call", "resources/read", "prompts/get", "completion/complete", "initialize"];
-        if KNOWN.contains(&request.method.as_str()) {
+        const KNOWN: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
+        let method = request.method.as_str();
+        if KNOWN.contains(&method) || (method == "initialize" && !is_modern(&context)) {
             let text = format!("invalid params for {}", request.method);
             return Err(ErrorData::invalid_params(text, None));
         }

@@ -12,8 +12,9 @@ use crate::{Server, ToolError};
 
 const JSON: &str = "application/json";
 
-/// Built-in models, and the jobs of this client.
-pub fn list(server: &Server, owner: &Owner) -> Vec<Resource> {
+/// What is always there: the built-in models. Jobs come and go; they are found by `list_jobs`, by the links in results
+/// and by the templates, so that this list never changes and clients may remember it.
+pub fn list() -> Vec<Resource> {
     let model = |model: &visus_engine::model::Builtin| {
         Resource::new(format!("visus://models/{}", model.version), model.version)
             .with_title(format!("Model {}", model.version))
@@ -21,14 +22,7 @@ pub fn list(server: &Server, owner: &Owner) -> Vec<Resource> {
             .with_mime_type(JSON)
             .with_icons(vec![super::icon()])
     };
-    let job = |view: crate::jobs::View| {
-        Resource::new(format!("visus://jobs/{}", view.id), format!("job {}", view.id))
-            .with_title(format!("{}, {}", view.tool, view.status.name()))
-            .with_description("A job and, once it is done, its whole report")
-            .with_mime_type(JSON)
-            .with_icons(vec![super::icon()])
-    };
-    BUILTIN.iter().map(model).chain(server.jobs().list(owner).into_iter().map(job)).collect()
+    BUILTIN.iter().map(model).collect()
 }
 
 pub fn templates() -> Vec<ResourceTemplate> {

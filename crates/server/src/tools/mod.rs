@@ -152,7 +152,7 @@ pub static TOOLS: &[Tool] = &[
         name: "vmaf_version",
         title: "Engine version",
         description: "Tells which engine scores, its version and build flags. Use it for bug reports and to compare scores \
-                      of two machines.",
+                      of two machines; not needed before scoring.",
         hints: READS,
         fields: || NONE,
         output: outputs::version,
@@ -160,7 +160,8 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "list_extractors",
         title: "List feature extractors",
-        description: "Lists every metric with its options and the scores it gives, for vmaf_score's 'feature' argument.",
+        description: "Lists every metric with its options and the scores it gives. Use it before naming metrics in \
+                      vmaf_score's 'feature' argument; not needed for plain VMAF.",
         hints: READS,
         fields: || NONE,
         output: outputs::extractors,
@@ -178,7 +179,8 @@ pub static TOOLS: &[Tool] = &[
         name: "vmaf_bench",
         title: "Measure one size",
         description: "The benchmark with knobs: one size, bit depth and length; or a comparison of every backend with the CPU \
-                      (validate); or a list of devices (device_list).",
+                      (validate); or a list of devices (device_list). Use it to measure this machine; your own videos are \
+                      for vmaf_score.",
         hints: READS,
         fields: || VMAF_BENCH,
         output: outputs::benchmark,
@@ -186,7 +188,8 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "get_job",
         title: "Get a job",
-        description: "Tells how far a background job is, and gives its result once it is done. Results are kept for an hour.",
+        description: "Tells how far a background job is, and gives its result once it is done. Use it after a call with \
+                      background; a call that waited has its result already. Results are kept for an hour.",
         hints: READS,
         fields: || GET_JOB,
         output: outputs::job,
@@ -194,7 +197,8 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "list_jobs",
         title: "List jobs",
-        description: "Lists your jobs, running and finished, without their results.",
+        description: "Lists your jobs, running and finished, without their results. Use it to find a job_id again; to \
+                      follow one job use get_job.",
         hints: READS,
         fields: || NONE,
         output: outputs::jobs,
@@ -202,7 +206,8 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "cancel_job",
         title: "Cancel a job",
-        description: "Ends a job that waits or runs. A finished one stays as it is.",
+        description: "Ends a job that waits or runs. Use it when a background job is not wanted any more; a finished one \
+                      stays as it is and need not be cancelled.",
         hints: ENDS,
         fields: || JOB,
         output: outputs::job,
