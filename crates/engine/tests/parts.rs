@@ -26,7 +26,7 @@ const FEATURES: [&str; 5] = [
 ];
 
 fn clip(frames: u64) -> Clip {
-    Clip::scene(Format::new(224, 128, Chroma::C420, 8).unwrap(), frames, 5)
+    Clip::scene(Format::new(224, 160, Chroma::C420, 8).unwrap(), frames, 5)
 }
 
 fn sources(frames: (u64, u64)) -> (Box<dyn Source>, Box<dyn Source>) {
