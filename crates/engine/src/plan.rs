@@ -145,7 +145,8 @@ impl Plan {
 
     /// How far the folds look to both sides.
     pub(crate) fn reach(&self) -> Reach {
-        let farther = |a: Reach, b: Reach| Reach { before: a.before.max(b.before), after: a.after.max(b.after) };
+        let farther =
+            |a: Reach, b: Reach| Reach { before: a.before.max(b.before), after: a.after.max(b.after) };
         self.metrics.iter().map(|planned| planned.metric.reach()).fold(Reach::default(), farther)
     }
 

@@ -170,8 +170,8 @@ pub(crate) fn run_span(
         }
         drop((job_queue, rows));
         let (frames, halt_pairing) = ((&reference.frames, &distorted.frames), &halt);
-        let pairing = scope
-            .spawn(move || pair::pair(frames.0, frames.1, &jobs, &span, plan.history(), halt_pairing));
+        let pairing =
+            scope.spawn(move || pair::pair(frames.0, frames.1, &jobs, &span, plan.history(), halt_pairing));
         let result = gather(&row_queue, &mut collector, cancel, sink);
         // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
         halt.fire();

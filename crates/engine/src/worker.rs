@@ -175,7 +175,12 @@ impl<'a> Worker<'a> {
                 values[*place] = row;
             }
         }
-        Ok(RawRow { index: job.index, context: job.context, values, identical: same_pictures(window.current) })
+        Ok(RawRow {
+            index: job.index,
+            context: job.context,
+            values,
+            identical: same_pictures(window.current),
+        })
     }
 }
 

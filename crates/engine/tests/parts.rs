@@ -9,13 +9,8 @@ use visus_video::{Chroma, Format, Source};
 
 const FRAMES: u64 = 11;
 
-const MODELS: [&str; 5] = [
-    "vmaf_v0.6.1",
-    "vmaf_float_v0.6.1",
-    "vmaf_b_v0.6.3",
-    "vmaf_v1.0.16_3d0h",
-    "vmaf_v1.0.16_hfr_3d0h",
-];
+const MODELS: [&str; 5] =
+    ["vmaf_v0.6.1", "vmaf_float_v0.6.1", "vmaf_b_v0.6.3", "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h"];
 
 const FEATURES: [&str; 5] = [
     "psnr=enable_apsnr=true",

@@ -63,7 +63,8 @@ pub fn figure_change(
     let block = block_length(&differences);
     let whole: Vec<usize> = (0..frames).collect();
     let change = |places: &[usize]| {
-        let take = |column: &[f64]| figure(&mut places.iter().map(|place| column[*place]).collect::<Vec<_>>());
+        let take =
+            |column: &[f64]| figure(&mut places.iter().map(|place| column[*place]).collect::<Vec<_>>());
         take(second) - take(first)
     };
     let mut chance = Chance(seed);

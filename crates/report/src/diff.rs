@@ -97,7 +97,8 @@ fn model_change(
     places: &[(usize, usize)],
     seed: u64,
 ) -> Option<ModelChange> {
-    let scored = places.iter().filter_map(|(a, b)| Some((record.frames[*a], first.values[*a]?, second.values[*b]?)));
+    let scored =
+        places.iter().filter_map(|(a, b)| Some((record.frames[*a], first.values[*a]?, second.values[*b]?)));
     let rows: Vec<(u64, f64, f64)> = scored.collect();
     let whole = changed(&rows, seed)?;
     let (a, b): (Vec<f64>, Vec<f64>) = rows.iter().map(|(_, a, b)| (*a, *b)).unzip();
@@ -308,9 +309,8 @@ mod tests {
     #[test]
     fn a_better_second_half_is_found_in_its_shot() {
         let mut first = record("vmaf", 0..200, |frame| 80.0 + wobble(frame));
-        let second = record("vmaf", 0..200, |frame| {
-            80.0 + wobble(frame + 999) + if frame < 100 { 0.0 } else { 2.0 }
-        });
+        let second =
+            record("vmaf", 0..200, |frame| 80.0 + wobble(frame + 999) + if frame < 100 { 0.0 } else { 2.0 });
         first.shots = vec![Shot { start: 0, end: 100 }, Shot { start: 100, end: 200 }];
         let diff = diff(&first, &second, 1);
         let model = &diff.models[0];

@@ -84,8 +84,11 @@ pub fn check(record: &Record, baseline: Option<&Record>, limits: &Limits) -> Res
     let model = record.models.first().ok_or(GateError::NoModel)?;
     let figures = record.curve(&model.name).and_then(Curve::figures);
     let figures = figures.ok_or_else(|| GateError::NoScores(model.name.clone()))?;
-    let mut checks: Vec<Check> =
-        limits.least.iter().map(|(figure, least)| least_check(&model.name, *figure, &figures, *least)).collect();
+    let mut checks: Vec<Check> = limits
+        .least
+        .iter()
+        .map(|(figure, least)| least_check(&model.name, *figure, &figures, *least))
+        .collect();
     if let Some(baseline) = baseline {
         let before = baseline_figures(model, baseline)?;
         let drops = [(Figure::Mean, limits.max_drop), (Figure::P5, limits.max_drop_p5)];
@@ -100,7 +103,11 @@ fn least_check(model: &str, figure: Figure, figures: &Figures, least: f64) -> Ch
     let (value, name) = (figure.of(figures), figure.name());
     let passed = value >= least;
     let relation = if passed { "is at least" } else { "is below" };
-    Check { name: format!("{model} {name} >= {least}"), passed, text: format!("{model} {name} {value:.4} {relation} {least}") }
+    Check {
+        name: format!("{model} {name} >= {least}"),
+        passed,
+        text: format!("{model} {name} {value:.4} {relation} {least}"),
+    }
 }
 
 fn drop_check(model: &str, figure: Figure, before: &Figures, now: &Figures, most: f64) -> Check {
@@ -111,7 +118,10 @@ fn drop_check(model: &str, figure: Figure, before: &Figures, now: &Figures, most
     Check {
         name: format!("{model} {name} drop <= {most}"),
         passed,
-        text: format!("{model} {name} went from {before:.4} to {now:.4} ({:+.4}): {relation} the allowed drop of {most}", -drop),
+        text: format!(
+            "{model} {name} went from {before:.4} to {now:.4} ({:+.4}): {relation} the allowed drop of {most}",
+            -drop
+        ),
     }
 }
 
@@ -121,11 +131,13 @@ fn baseline_figures(model: &ModelFact, baseline: &Record) -> Result<Figures, Gat
     let by_hash = baseline.models.iter().find(|other| other.sha256.is_some() && other.sha256 == model.sha256);
     let by_name = baseline.models.iter().find(|other| other.name == model.name);
     let only = baseline.models.first().filter(|_| baseline.models.len() == 1);
-    let other = by_hash.or(by_name).or(only).ok_or_else(|| GateError::NoBaseline(model.name.clone(), known()))?;
+    let other =
+        by_hash.or(by_name).or(only).ok_or_else(|| GateError::NoBaseline(model.name.clone(), known()))?;
     if let (Some(before), Some(now)) = (&other.sha256, &model.sha256)
         && before != now
     {
-        let shown = |fact: &ModelFact, hash: &str| format!("{} ({})", fact.model, hash.get(..12).unwrap_or(hash));
+        let shown =
+            |fact: &ModelFact, hash: &str| format!("{} ({})", fact.model, hash.get(..12).unwrap_or(hash));
         return Err(GateError::OtherModel { baseline: shown(other, before), now: shown(model, now) });
     }
     let figures = baseline.curve(&other.name).and_then(Curve::figures);
@@ -188,7 +200,11 @@ mod tests {
         Record {
             frames: (0..values.len() as u64).collect(),
             curves: vec![Curve { name: model.into(), values: values.iter().copied().map(Some).collect() }],
-            models: vec![ModelFact { name: model.into(), model: model.into(), sha256: hash.map(str::to_owned) }],
+            models: vec![ModelFact {
+                name: model.into(),
+                model: model.into(),
+                sha256: hash.map(str::to_owned),
+            }],
             ..Record::default()
         }
     }
@@ -206,7 +222,11 @@ mod tests {
         assert_eq!(checks.iter().map(|check| check.passed).collect::<Vec<_>>(), [true, false, false, true]);
         assert_eq!(checks[1].text, "vmaf min 90.0000 is below 90.5");
         assert_eq!(checks[2].name, "vmaf mean drop <= 0.5");
-        assert!(checks[2].text.contains("from 93.0000 to 92.0000 (-1.0000): more than"), "{}", checks[2].text);
+        assert!(
+            checks[2].text.contains("from 93.0000 to 92.0000 (-1.0000): more than"),
+            "{}",
+            checks[2].text
+        );
     }
 
     #[test]
@@ -223,8 +243,14 @@ mod tests {
     fn junit_and_annotations_survive_hostile_names() {
         let checks = [Check { name: "a<b".into(), passed: false, text: "x\n::error::\"y\"\u{1}".into() }];
         let xml = junit("s&\"", &checks, 1.5, Some("e'"));
-        assert!(xml.contains("name=\"s&amp;&quot;\" tests=\"2\" failures=\"1\" errors=\"1\" time=\"1.500\""), "{xml}");
-        assert!(xml.contains("name=\"a&lt;b\"") && xml.contains("x&#10;::error::&quot;y&quot;\u{fffd}"), "{xml}");
+        assert!(
+            xml.contains("name=\"s&amp;&quot;\" tests=\"2\" failures=\"1\" errors=\"1\" time=\"1.500\""),
+            "{xml}"
+        );
+        assert!(
+            xml.contains("name=\"a&lt;b\"") && xml.contains("x&#10;::error::&quot;y&quot;\u{fffd}"),
+            "{xml}"
+        );
         let lines = annotations("f%\n", &checks, None);
         assert_eq!(lines, "::error title=visus gate::f%25%0A: x%0A::error::\"y\"\u{1}\n");
     }

@@ -25,11 +25,15 @@ pub struct Asked {
 /// Why parts do not merge.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    #[error("{name} is no report of a part: {what}; parts are made with `visus score --from … --to … --json=FILE`")]
+    #[error(
+        "{name} is no report of a part: {what}; parts are made with `visus score --from … --to … --json=FILE`"
+    )]
     NoPart { name: String, what: &'static str },
     #[error("{first} and {other} differ in {what}, so they are no parts of one clip")]
     Different { first: String, other: String, what: String },
-    #[error("model {model} is not the one that the parts were scored with: its SHA-256 is {now}, theirs {then}")]
+    #[error(
+        "model {model} is not the one that the parts were scored with: its SHA-256 is {now}, theirs {then}"
+    )]
     OtherModel { model: String, now: String, then: String },
     #[error("the last part ends before frame {0}, and the clip goes on; more parts are missing")]
     OpenEnd(u64),
@@ -39,16 +43,16 @@ pub enum MergeError {
     Join(#[from] JoinError),
 }
 
-/// The entry of a part's report.
-pub fn entry(part: &Part, asked: &Asked) -> Value {
+/// The entry of a part's report. `ended`: the clip ends with this part.
+pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked) -> Value {
     json!({
-        "from": part.outcome.first_frame,
-        "to": part.end(),
-        "ended": part.ended,
-        "seconds": part.outcome.elapsed.as_secs_f64(),
+        "from": outcome.first_frame,
+        "to": outcome.first_frame + outcome.frames,
+        "ended": ended,
+        "seconds": outcome.elapsed.as_secs_f64(),
         "models": asked.models.iter().map(model_json).collect::<Vec<_>>(),
         "features": asked.features.iter().map(feature_json).collect::<Vec<_>>(),
-        "rows": part.rows.iter().map(row_json).collect::<Vec<_>>(),
+        "rows": rows.iter().map(row_json).collect::<Vec<_>>(),
     })
 }
 
@@ -57,7 +61,8 @@ fn model_json(spec: &ModelSpec) -> Value {
         ModelSource::Version(version) => ("version", version.clone()),
         ModelSource::Path(path) => ("path", path.to_string_lossy().into_owned()),
     };
-    let overloads: Vec<_> = spec.overloads.iter().map(|one| json!([one.metric, one.option, one.value])).collect();
+    let overloads: Vec<_> =
+        spec.overloads.iter().map(|one| json!([one.metric, one.option, one.value])).collect();
     json!({
         kind: source,
         "name": spec.name,
@@ -117,7 +122,8 @@ fn row(value: &Value) -> Option<Row> {
 /// seen is refused unless `open_end`: then the result is that of a run over as many frames.
 pub fn merge(mut reports: Vec<(String, Value)>, open_end: bool) -> Result<Value, MergeError> {
     reports.sort_by_key(|(_, report)| report["part"]["from"].as_u64());
-    let parts: Result<Vec<(Part, Asked)>, _> = reports.iter().map(|(name, report)| read(name, report)).collect();
+    let parts: Result<Vec<(Part, Asked)>, _> =
+        reports.iter().map(|(name, report)| read(name, report)).collect();
     let parts = parts?;
     let Some((first, asked)) = parts.first() else { return Err(JoinError::Nothing.into()) };
     for (other, (_, others)) in reports.iter().zip(&parts) {
@@ -154,7 +160,8 @@ fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
     let (from, to) = (number(&part["from"])?, number(&part["to"])?);
     let seconds = part["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let outcome = Outcome {
-        format: format(&report["provenance"]["reference"]).ok_or_else(|| fault("its format cannot be read"))?,
+        format: format(&report["provenance"]["reference"])
+            .ok_or_else(|| fault("its format cannot be read"))?,
         first_frame: from,
         frames: to.checked_sub(from).ok_or_else(|| fault("it ends before it begins"))?,
         subsample: number(&report["provenance"]["subsample"])?.max(1),
@@ -225,7 +232,10 @@ fn check_alike(first: &(String, Value), other: &(String, Value), same_plan: bool
 /// Which entry of two objects is not the same.
 fn differing<'a>(first: &'a Value, other: &Value) -> &'a str {
     let entries = first.as_object().into_iter().flatten();
-    entries.into_iter().find(|(key, value)| other.get(*key) != Some(*value)).map_or("provenance", |(key, _)| key)
+    entries
+        .into_iter()
+        .find(|(key, value)| other.get(*key) != Some(*value))
+        .map_or("provenance", |(key, _)| key)
 }
 
 fn check_hashes(plan: &Plan, report: &Value) -> Result<(), MergeError> {
@@ -286,7 +296,8 @@ mod tests {
 
     #[test]
     fn specifications_survive() {
-        let spec: ModelSpec = "version=vmaf_v0.6.1:name=x:disable_clip:vif.vif_enhn_gain_limit=1.0".parse().unwrap();
+        let spec: ModelSpec =
+            "version=vmaf_v0.6.1:name=x:disable_clip:vif.vif_enhn_gain_limit=1.0".parse().unwrap();
         assert_eq!(model_spec(&model_json(&spec)), Some(spec));
         let feature: FeatureSpec = "psnr=enable_apsnr=true:min_sse=0.5".parse().unwrap();
         assert_eq!(feature_spec(&feature_json(&feature)), Some(feature));

@@ -242,7 +242,8 @@ fn ratio(text: &str) -> Option<(u32, u32)> {
 /// `comparable` as a word with `reasons` beside it or in it, or as an object with both.
 fn comparable(report: &Value) -> Option<Comparable> {
     let value = &report["comparable"];
-    let verdict = value.as_str().or_else(|| value["verdict"].as_str()).or_else(|| value["comparable"].as_str());
+    let verdict =
+        value.as_str().or_else(|| value["verdict"].as_str()).or_else(|| value["comparable"].as_str());
     let reasons = [&value["reasons"], &report["comparable_reasons"], &report["reasons"]];
     let reasons = reasons.into_iter().find(|list| list.is_array()).map_or(Vec::new(), reason_texts);
     Some(Comparable { verdict: verdict?.to_owned(), reasons })
@@ -276,7 +277,8 @@ fn plain(value: &Value) -> String {
             text
         }
         Value::Object(entries) => {
-            let entry = |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), plain(value));
+            let entry =
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), plain(value));
             entries.iter().map(entry).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),

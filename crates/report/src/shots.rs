@@ -37,7 +37,11 @@ const MOTION: &str = "VMAF_integer_feature_motion_sad_score";
 /// Only where every frame is listed, and only what was seen: a clip of one shot is one shot.
 pub fn from_motion(record: &Record) -> Vec<Shot> {
     let every_frame = record.frames.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    let motion = record.curves.iter().filter(|curve| curve.name.starts_with(MOTION)).min_by_key(|curve| distance(curve));
+    let motion = record
+        .curves
+        .iter()
+        .filter(|curve| curve.name.starts_with(MOTION))
+        .min_by_key(|curve| distance(curve));
     let (Some(motion), Some(first), Some(last), true) =
         (motion, record.frames.first(), record.frames.last(), every_frame)
     else {
@@ -58,9 +62,8 @@ fn distance(curve: &Curve) -> usize {
 fn cuts(motion: &Curve) -> Vec<usize> {
     let distance = distance(motion);
     let at = |place: usize| motion.values.get(place).copied().flatten();
-    let quiet = |place: Option<usize>, peak: f64| {
-        place.and_then(at).is_none_or(|value| value * CONTRAST < peak)
-    };
+    let quiet =
+        |place: Option<usize>, peak: f64| place.and_then(at).is_none_or(|value| value * CONTRAST < peak);
     (1..motion.values.len())
         .filter(|place| {
             at(*place).is_some_and(|peak| {

@@ -73,7 +73,12 @@ fn grouped(values: &[Option<f64>], group: usize) -> Vec<Option<f64>> {
 
 /// Scores have two decimals; features with a small range more.
 fn scale(curve: &Curve) -> f64 {
-    let largest = curve.values.iter().flatten().filter(|value| value.is_finite()).fold(0.0f64, |most, value| most.max(value.abs()));
+    let largest = curve
+        .values
+        .iter()
+        .flatten()
+        .filter(|value| value.is_finite())
+        .fold(0.0f64, |most, value| most.max(value.abs()));
     if largest > 10.0 { 100.0 } else { 10_000.0 }
 }
 

@@ -78,7 +78,8 @@ mod tests {
 
     fn record(frames: u64, models: usize) -> Record {
         let score = |frame: u64, model: usize| {
-            95.0 - 4.0 * ((frame as f64) / (11.0 + model as f64)).sin().abs() - if frame % 97 == 13 { 20.0 } else { 0.0 }
+            95.0 - 4.0 * ((frame as f64) / (11.0 + model as f64)).sin().abs()
+                - if frame % 97 == 13 { 20.0 } else { 0.0 }
         };
         let name = |model: usize| format!("model {model}");
         Record {
@@ -91,9 +92,17 @@ mod tests {
                 })
                 .collect(),
             models: (0..models)
-                .map(|model| ModelFact { name: name(model), model: name(model), sha256: Some("ab".repeat(32)) })
+                .map(|model| ModelFact {
+                    name: name(model),
+                    model: name(model),
+                    sha256: Some("ab".repeat(32)),
+                })
                 .collect(),
-            reference: InputFact { file: "ref.y4m".into(), frame_rate: Some((25, 1)), ..InputFact::default() },
+            reference: InputFact {
+                file: "ref.y4m".into(),
+                frame_rate: Some((25, 1)),
+                ..InputFact::default()
+            },
             shots: vec![Shot { start: 0, end: frames / 2 }, Shot { start: frames / 2, end: frames }],
             ..Record::default()
         }
@@ -114,7 +123,8 @@ mod tests {
         record.reference.file = hostile.into();
         record.distorted.file = hostile.into();
         record.version = hostile.into();
-        record.models[0] = ModelFact { name: hostile.into(), model: hostile.into(), sha256: Some(hostile.into()) };
+        record.models[0] =
+            ModelFact { name: hostile.into(), model: hostile.into(), sha256: Some(hostile.into()) };
         record.curves[0].name = hostile.into();
         record.notes = vec![hostile.into()];
         record.pairing = vec![(hostile.into(), hostile.into())];

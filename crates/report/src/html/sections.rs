@@ -56,7 +56,9 @@ pub fn verdict(record: &Record) -> String {
         notes.push(IDENTICAL.to_owned());
     }
     if let Some(shorter) = &record.shorter {
-        notes.push(format!("The {shorter} video is shorter than the other one; only the common frames are scored."));
+        notes.push(format!(
+            "The {shorter} video is shorter than the other one; only the common frames are scored."
+        ));
     }
     for (side, input) in [("reference", &record.reference), ("distorted video", &record.distorted)] {
         notes.extend(input.warnings.iter().map(|warning| format!("{side}: {warning}")));
@@ -116,7 +118,8 @@ pub fn chart(record: &Record, shown: &[&Curve]) -> String {
             escape(&curve.name)
         );
     }
-    let (first, last) = (record.frames.first().copied().unwrap_or(0), record.frames.last().copied().unwrap_or(0));
+    let (first, last) =
+        (record.frames.first().copied().unwrap_or(0), record.frames.last().copied().unwrap_or(0));
     format!(
         "<section aria-labelledby=\"curve\"><h2 id=\"curve\">Score over the frames</h2>\n\
          <div class=\"bar script\" hidden>{chips}<span class=\"space\"></span>{BUTTONS}</div>\n\
@@ -151,8 +154,13 @@ pub fn figures(record: &Record, shown: &[&Curve]) -> String {
             figures.median,
             figures.max,
         ];
-        let cells: String = values.iter().map(|value| format!("<td>{}</td>", number(*value, figures.max))).collect();
-        let _ = writeln!(rows, "<tr data-of=\"{place}\"><th scope=\"row\">{}</th>{cells}</tr>", escape(&curve.name));
+        let cells: String =
+            values.iter().map(|value| format!("<td>{}</td>", number(*value, figures.max))).collect();
+        let _ = writeln!(
+            rows,
+            "<tr data-of=\"{place}\"><th scope=\"row\">{}</th>{cells}</tr>",
+            escape(&curve.name)
+        );
     }
     let heads = ["mean", "harmonic", "min", "p1", "p5", "p10", "p25", "median", "max"];
     let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
@@ -184,7 +192,9 @@ pub fn histograms(shown: &[&Curve]) -> String {
 }
 
 fn histogram(place: usize, curve: &Curve) -> String {
-    let Some((low, high)) = plot::nice_range(curve.values.iter().flatten().copied()) else { return String::new() };
+    let Some((low, high)) = plot::nice_range(curve.values.iter().flatten().copied()) else {
+        return String::new();
+    };
     let counts = plot::counts(curve, low, high, BINS);
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
     let (width, height) = HISTOGRAM;
@@ -192,7 +202,10 @@ fn histogram(place: usize, curve: &Curve) -> String {
     let mut bars = String::new();
     for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let tall = (*count as f64 / most * height).max(1.0);
-        let (from, to) = (low + (high - low) * bin as f64 / BINS as f64, low + (high - low) * (bin + 1) as f64 / BINS as f64);
+        let (from, to) = (
+            low + (high - low) * bin as f64 / BINS as f64,
+            low + (high - low) * (bin + 1) as f64 / BINS as f64,
+        );
         let _ = write!(
             bars,
             "<rect class=\"bin\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{tall:.1}\"><title>{} to {}: {count} frames</title></rect>",
@@ -206,9 +219,19 @@ fn histogram(place: usize, curve: &Curve) -> String {
     let mut labels = String::new();
     for tick in plot::ticks(low, high, 5) {
         let x = (tick - low) / (high - low) * width;
-        let anchor = if x < 10.0 { "start" } else if x > width - 10.0 { "end" } else { "middle" };
+        let anchor = if x < 10.0 {
+            "start"
+        } else if x > width - 10.0 {
+            "end"
+        } else {
+            "middle"
+        };
         let text = plot::label(tick, high - low);
-        let _ = write!(labels, "<text class=\"axis\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{text}</text>", height + 16.0);
+        let _ = write!(
+            labels,
+            "<text class=\"axis\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{text}</text>",
+            height + 16.0
+        );
     }
     format!(
         "<figure class=\"histogram c{}\" data-of=\"{place}\"><svg viewBox=\"0 0 {width} {}\" role=\"img\" aria-label=\"Histogram of {name}\">\
@@ -229,9 +252,15 @@ pub fn worst(record: &Record, shown: &[&Curve], given: &[WorstFrame]) -> String 
         given.iter().map(|worst| worst.frame).collect()
     };
     let rows: String = frames.iter().map(|frame| worst_row(record, shown, *frame)).collect();
-    let heads: String = shown.iter().enumerate().take(6).map(|(place, curve)| format!("<th scope=\"col\" data-of=\"{place}\">{}</th>", escape(&curve.name))).collect();
+    let heads: String = shown
+        .iter()
+        .enumerate()
+        .take(6)
+        .map(|(place, curve)| format!("<th scope=\"col\" data-of=\"{place}\">{}</th>", escape(&curve.name)))
+        .collect();
     let pictures: String = given.iter().map(picture).collect();
-    let pictures = if pictures.is_empty() { pictures } else { format!("<div class=\"worst\">{pictures}</div>") };
+    let pictures =
+        if pictures.is_empty() { pictures } else { format!("<div class=\"worst\">{pictures}</div>") };
     format!(
         "<section aria-labelledby=\"worst\"><h2 id=\"worst\">Worst frames</h2><div class=\"scroll\"><table><thead><tr>\
          <th scope=\"col\">frame</th><th scope=\"col\">time</th>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>{pictures}</section>\n"
@@ -242,7 +271,8 @@ fn worst_row(record: &Record, shown: &[&Curve], frame: u64) -> String {
     let place = record.frames.partition_point(|other| *other < frame);
     let cell = |(number_of, curve): (usize, &&Curve)| {
         let value = curve.values.get(place).copied().flatten();
-        let text = value.map_or("–".to_owned(), |value| number(value, if value.abs() > 1.5 { 100.0 } else { value }));
+        let text = value
+            .map_or("–".to_owned(), |value| number(value, if value.abs() > 1.5 { 100.0 } else { value }));
         format!("<td data-of=\"{number_of}\">{text}</td>")
     };
     let cells: String = shown.iter().enumerate().take(6).map(cell).collect();
@@ -274,8 +304,12 @@ pub fn shots(record: &Record, shown: &[&Curve]) -> String {
     let (Some(first), true) = (shown.first(), record.shots.len() > 1) else { return String::new() };
     let mut rows = String::new();
     for (number_of, shot) in record.shots.iter().enumerate().take(MOST_SHOTS) {
-        let (from, to) = (record.frames.partition_point(|frame| *frame < shot.start), record.frames.partition_point(|frame| *frame < shot.end));
-        let values: Option<Vec<f64>> = first.values.get(from..to).map(|values| values.iter().flatten().copied().collect());
+        let (from, to) = (
+            record.frames.partition_point(|frame| *frame < shot.start),
+            record.frames.partition_point(|frame| *frame < shot.end),
+        );
+        let values: Option<Vec<f64>> =
+            first.values.get(from..to).map(|values| values.iter().flatten().copied().collect());
         let Some(figures) = values.and_then(|values| stats::figures(&values)) else { continue };
         let last = shot.end - 1;
         let _ = writeln!(
@@ -306,7 +340,10 @@ pub fn provenance(record: &Record) -> String {
     let mut entries = vec![("engine".to_owned(), escape(&record.version))];
     entries.extend(record.cpu_level.as_ref().map(|level| ("CPU level".to_owned(), escape(level))));
     for model in &record.models {
-        let hash = model.sha256.as_ref().map_or(String::new(), |hash| format!("<br><span class=\"hash\">{}</span>", escape(hash)));
+        let hash = model
+            .sha256
+            .as_ref()
+            .map_or(String::new(), |hash| format!("<br><span class=\"hash\">{}</span>", escape(hash)));
         entries.push((format!("model {}", model.name), format!("{}{hash}", escape(&model.model))));
     }
     for (side, input) in [("reference", &record.reference), ("distorted video", &record.distorted)] {
@@ -318,12 +355,20 @@ pub fn provenance(record: &Record) -> String {
         entries.push(("frames".to_owned(), format!("{} ({first} to {last})", record.frames.len())));
     }
     entries.extend(record.pairing.iter().map(|(name, value)| (format!("pairing: {name}"), escape(value))));
-    let entries: String = entries.iter().map(|(name, value)| format!("<dt>{}</dt><dd>{value}</dd>\n", escape(name))).collect();
-    format!("<section aria-labelledby=\"provenance\"><h2 id=\"provenance\">Where the numbers come from</h2><dl>\n{entries}</dl></section>\n")
+    let entries: String =
+        entries.iter().map(|(name, value)| format!("<dt>{}</dt><dd>{value}</dd>\n", escape(name))).collect();
+    format!(
+        "<section aria-labelledby=\"provenance\"><h2 id=\"provenance\">Where the numbers come from</h2><dl>\n{entries}</dl></section>\n"
+    )
 }
 
 fn input_html(input: &InputFact) -> String {
-    let rate = input.frame_rate.map_or(String::new(), |(num, den)| format!(" {} fps", rounded(f64::from(num) / f64::from(den))));
-    let hash = input.sha256.as_ref().map_or(String::new(), |hash| format!("<br><span class=\"hash\">{}</span>", escape(hash)));
+    let rate = input
+        .frame_rate
+        .map_or(String::new(), |(num, den)| format!(" {} fps", rounded(f64::from(num) / f64::from(den))));
+    let hash = input
+        .sha256
+        .as_ref()
+        .map_or(String::new(), |hash| format!("<br><span class=\"hash\">{}</span>", escape(hash)));
     format!("{}<br>{}{rate}{hash}", escape(&input.file), escape(&input.format))
 }

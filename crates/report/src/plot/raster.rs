@@ -32,7 +32,8 @@ impl RasterCanvas {
             return;
         }
         let mix = |below: u8, above: u8| {
-            ((u32::from(below) * u32::from(255 - amount) + u32::from(above) * u32::from(amount) + 127) / 255) as u8
+            ((u32::from(below) * u32::from(255 - amount) + u32::from(above) * u32::from(amount) + 127) / 255)
+                as u8
         };
         let pixel = &mut self.pixels.pixels_mut()[(y * width + x) as usize];
         let (red, green, blue) =
@@ -89,7 +90,8 @@ impl Canvas for RasterCanvas {
         // The letters' base line lies at about four fifths of their height.
         let top = (at.1 * f64::from(SCALE)).round() as i64 - height.val() as i64 * 4 / 5;
         for (place, letter) in text.chars().enumerate() {
-            let Some(letter) = get_raster(letter, weight, height).or_else(|| get_raster('?', weight, height)) else {
+            let Some(letter) = get_raster(letter, weight, height).or_else(|| get_raster('?', weight, height))
+            else {
                 continue;
             };
             let left = left + (place * advance) as i64;

@@ -18,9 +18,9 @@ pub fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
 
 /// A range with round ends that holds all values. Scores out of a hundred end with 100 where they come near.
 pub fn nice_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    let (low, high) = values.filter(|value| value.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |range, value| {
-        (range.0.min(value), range.1.max(value))
-    });
+    let (low, high) = values
+        .filter(|value| value.is_finite())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |range, value| (range.0.min(value), range.1.max(value)));
     if low > high {
         return None;
     }
@@ -35,7 +35,13 @@ pub fn nice_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 /// A number on an axis: as many decimals as the step needs.
 pub fn label(value: f64, span: f64) -> String {
-    let decimals = if span >= 8.0 { 0 } else if span >= 0.8 { 1 } else { 3 };
+    let decimals = if span >= 8.0 {
+        0
+    } else if span >= 0.8 {
+        1
+    } else {
+        3
+    };
     format!("{:.decimals$}", if value.abs() < 1e-9 { 0.0 } else { value })
 }
 
