@@ -127,7 +127,7 @@ mod tests {
         let mut values = vec![Some(90.0); 10];
         values[3] = Some(10.0);
         values[7] = None;
-        assert_eq!(grouped(&values, 5), [Some(90.0), Some(10.0), Some(90.0), Some(90.0)]);
+        assert_eq!(grouped(&values, 5), [Some(10.0), Some(90.0), Some(90.0), Some(90.0)]);
         assert_eq!((group(10, 1), group(800_000, 1)), (1, 4));
     }
 
