@@ -25,6 +25,7 @@ pub fn test() -> Result<()> {
         cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     }
     say_golden();
+    bring("chromium", "chromium");
     cargo(&["test", "--workspace"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
@@ -65,6 +66,20 @@ fn has_component(name: &str) -> bool {
         eprintln!("!!! cargo {name} is not installed and rustup could not add it: THIS CHECK IS LEFT OUT");
     }
     now
+}
+
+/// Installs a Debian package that a test needs, where that is possible. The test itself says what is missing.
+fn bring(program: &str, package: &str) {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&paths).any(|folder| folder.join(program).is_file()) {
+        return;
+    }
+    println!("--- {program} is not there: apt-get install {package}");
+    let install = ["install", "-y", "--no-install-recommends", package];
+    let installed = |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
+    if !installed(&install) && !(installed(&["update"]) && installed(&install)) {
+        eprintln!("!!! {package} could not be installed; the tests that need {program} will fail and say so");
+    }
 }
 
 fn say_golden() {

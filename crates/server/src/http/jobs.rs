@@ -114,6 +114,7 @@ pub async fn report(
         .and_then(|format| Ok((format, finished(view(&app, id)?)?)));
     match prepared {
         Ok(("json", (id, output))) => written(StatusCode::OK, request, move || whole(&output, &id)).await,
+        Ok(("html", (id, output))) => page(id, output).await,
         Ok((format, (_, output))) => text_report(format, output).await,
         Err(answer) => answer.into_response(),
     }
@@ -121,9 +122,6 @@ pub async fn report(
 
 fn known_format(word: &str) -> Result<&'static str, Answer> {
     match FORMATS.into_iter().find(|known| *known == word) {
-        Some("html") => {
-            Err(Answer::bad_request("invalid format 'html': not available yet; use json, csv or xml"))
-        }
         Some(known) => Ok(known),
         None => {
             let word = crate::error::cleaned(word);
@@ -147,6 +145,23 @@ fn whole(output: &Output, id: &str) -> Map<String, Value> {
     match output.score() {
         Some(report) => report.answer(id, Detail::Full),
         None => output.answer(id),
+    }
+}
+
+/// The page, under the policy that it also carries itself.
+async fn page(id: String, output: Arc<Output>) -> Response {
+    let page = tokio::task::spawn_blocking(move || output.score().and_then(|report| report.page(&id))).await;
+    match page {
+        Ok(Some(page)) => {
+            let headers = [
+                (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+                (header::CONTENT_SECURITY_POLICY, visus_report::html::content_security_policy()),
+            ];
+            (headers, page).into_response()
+        }
+        Ok(None) => Answer::bad_request("this job's result is JSON only").into_response(),
+        Err(_) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
+            .into_response(),
     }
 }
 

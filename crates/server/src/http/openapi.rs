@@ -166,14 +166,14 @@ fn events() -> Value {
 
 fn report() -> Value {
     let mut answers = good(200, "The whole report.", "Report");
-    for kind in ["text/csv", "application/xml"] {
+    for kind in ["text/csv", "application/xml", "text/html"] {
         answers["200"]["content"][kind] = json!({ "schema": { "type": "string" } });
     }
     let mut operation =
         operation("jobReport", "score", "Get a finished job's report", answers, &[404, 409, 500]);
     operation["parameters"] = json!([{
         "name": "format", "in": "query",
-        "description": "`html` is not available yet and answered with 400.",
+        "description": "`html` is one self-contained page.",
         "schema": { "type": "string", "enum": ["json", "csv", "xml", "html"], "default": "json" },
     }]);
     operation

@@ -179,6 +179,12 @@ impl ScoreReport {
         Ok(out)
     }
 
+    /// The report as a page for people.
+    pub fn page(&self, id: &str) -> Option<String> {
+        let record = visus_report::Record::from_json(&Value::Object(self.full(id))).ok()?;
+        Some(visus_report::html::page(&record, &[]))
+    }
+
     fn in_other_format(&self, id: &str) -> Map<String, Value> {
         let mut answer = Map::new();
         if let Some((format, text)) = &self.text {

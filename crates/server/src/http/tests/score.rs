@@ -330,6 +330,11 @@ fn background_jobs_outlive_their_client_and_give_every_format() {
         assert!(csv.body.starts_with(b"Frame,"), "{}", String::from_utf8_lossy(&csv.body));
         let xml = clips.served.get(&format!("{place}/report?format=xml"));
         assert!(xml.body.starts_with(b"<VMAF version="), "{}", String::from_utf8_lossy(&xml.body));
+        let page = clips.served.get(&format!("{place}/report?format=html"));
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("script-src 'sha256-")));
+        let text = String::from_utf8_lossy(&page.body);
+        assert!(text.starts_with("<!doctype html>") && text.contains("Score over the frames"), "{text}");
         let events = clips.served.get(&format!("{place}/events"));
         assert!(events.body.starts_with(b"event: done\n"));
         let ended = clips.served.ask(&format!("DELETE {place} HTTP/1.1\r\n{AUTH}"), b"");
