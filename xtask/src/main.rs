@@ -1,6 +1,7 @@
 //! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask goldens`.
 #![forbid(unsafe_code)]
 
+mod python;
 mod steps;
 mod tidy;
 
@@ -10,6 +11,7 @@ const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
+cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
         "test" => steps::test(),
         "tidy" => tidy::check(&steps::root()),
         "bench" => steps::bench(),
+        "python" => python::prepare(&steps::root()),
         "goldens" => steps::goldens(),
         _ => {
             eprintln!("{USAGE}");

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tidy;
+use crate::{python, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -25,6 +25,7 @@ pub fn test() -> Result<()> {
         cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     }
     say_golden();
+    step("python", || python::prepare(&root()))?;
     cargo(&["test", "--workspace"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;

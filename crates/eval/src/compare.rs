@@ -146,7 +146,8 @@ impl Common {
         let pick = |evaluation: &Evaluation, list: &[f64]| -> Vec<f64> {
             evaluation.rows.iter().zip(list).filter(|(row, _)| shared(row)).map(|(_, value)| *value).collect()
         };
-        let predicted = evaluations.iter().map(|evaluation| pick(evaluation, &evaluation.predicted)).collect();
+        let predicted =
+            evaluations.iter().map(|evaluation| pick(evaluation, &evaluation.predicted)).collect();
         let opinions = evaluations.first().map(|evaluation| pick(evaluation, &evaluation.opinions));
         Self { predicted, opinions: opinions.unwrap_or_default() }
     }

@@ -20,7 +20,11 @@ pub enum EvalError {
     TooFew { split: String, count: usize },
     #[error("correlation undefined: input has zero variance")]
     ZeroVariance,
-    #[error("model output shape {} does not match target shape {}", python_shape(output), python_shape(target))]
+    #[error(
+        "model output shape {} does not match target shape {}",
+        python_shape(output),
+        python_shape(target)
+    )]
     OutputShape { output: Vec<usize>, target: Vec<usize> },
     #[error("model {model} gave {value} for row {row}: not a number that can be correlated")]
     NotFinite { model: String, value: f64, row: usize },
@@ -52,7 +56,9 @@ pub enum TableError {
     Malformed { table: String, reason: String },
     #[error("{table}: column '{column}' is {kind}, it must hold {wanted}")]
     Kind { table: String, column: String, kind: String, wanted: &'static str },
-    #[error("{table} is compressed with {codec}, which is not read here; save it with compression='snappy' or 'zstd'")]
+    #[error(
+        "{table} is compressed with {codec}, which is not read here; save it with compression='snappy' or 'zstd'"
+    )]
     Codec { table: String, codec: String },
     #[error("{}: a table is a .parquet or a .csv file", path.display())]
     Ending { path: PathBuf },

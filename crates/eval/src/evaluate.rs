@@ -182,8 +182,7 @@ impl Question {
             reason: "it has no output".to_owned(),
         })?;
         let scores = first.per_row(rows.len());
-        let scores =
-            scores.map_err(|output| EvalError::OutputShape { output, target: vec![rows.len()] })?;
+        let scores = scores.map_err(|output| EvalError::OutputShape { output, target: vec![rows.len()] })?;
         Ok(scores.into_iter().map(f64::from).collect())
     }
 }

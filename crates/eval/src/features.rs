@@ -38,7 +38,8 @@ pub fn column_name(feature: &str, reported: &str) -> String {
 impl Recipe {
     /// The six features of section one's models, then all that further metrics and models ask for.
     pub fn new(models: &[ModelSpec], features: &[FeatureSpec]) -> Result<Self, PlanError> {
-        let basic = ["adm", "vif", "motion"].map(|metric| FeatureSpec { metric: metric.to_owned(), options: Vec::new() });
+        let basic = ["adm", "vif", "motion"]
+            .map(|metric| FeatureSpec { metric: metric.to_owned(), options: Vec::new() });
         let mut columns: Vec<(String, String)> =
             FEATURES.map(|name| (name.to_owned(), format!("integer_{name}"))).to_vec();
         let further = Plan::new(models, features, false)?;
@@ -115,7 +116,10 @@ mod tests {
         let models = [ModelSpec::version("vmaf_v0.6.1neg")];
         let recipe = Recipe::new(&models, &further).unwrap();
         let names = recipe.column_names(Grain::Frame, true);
-        assert_eq!(names[..8], ["key", "frame", "adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2"]);
+        assert_eq!(
+            names[..8],
+            ["key", "frame", "adm2", "vif_scale0", "vif_scale1", "vif_scale2", "vif_scale3", "motion2"]
+        );
         for name in ["adm2_egl_1", "vif_scale3_egl_1", "psnr_y", "float_adm2"] {
             assert!(names.contains(&name.to_owned()), "{names:?} lacks {name}");
         }

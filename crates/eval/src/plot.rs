@@ -67,7 +67,8 @@ impl Axis {
         let span = if high > low { high - low } else { 1.0 };
         let rough = span / 5.0;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(rough);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough).unwrap_or(rough);
         Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, step }
     }
 
@@ -204,7 +205,11 @@ fn draw_words(svg: &mut String, evaluation: &Evaluation) {
 fn short(model: &str) -> String {
     let name = model.rsplit(['/', '\\']).next().unwrap_or(model);
     let count = name.chars().count();
-    if count <= 32 { name.to_owned() } else { format!("…{}", name.chars().skip(count - 31).collect::<String>()) }
+    if count <= 32 {
+        name.to_owned()
+    } else {
+        format!("…{}", name.chars().skip(count - 31).collect::<String>())
+    }
 }
 
 /// A page with the table of all models, the tests between them and a plot of each.
@@ -242,10 +247,13 @@ const PAGE_STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:118
     border-color:#333}small,.soft{color:#aaa}.error{color:#f97066}}";
 
 fn add_ranking(page: &mut String, comparison: &Comparison) {
-    page.push_str("<table><tr><th>model</th><th>n</th><th>PLCC</th><th>SROCC</th><th>KROCC</th><th>RMSE</th></tr>\n");
+    page.push_str(
+        "<table><tr><th>model</th><th>n</th><th>PLCC</th><th>SROCC</th><th>KROCC</th><th>RMSE</th></tr>\n",
+    );
     for evaluation in &comparison.ranked {
         let figures = &evaluation.figures;
-        let interval = |pick: fn(&crate::Intervals) -> Option<Interval>| evaluation.intervals.as_ref().and_then(pick);
+        let interval =
+            |pick: fn(&crate::Intervals) -> Option<Interval>| evaluation.intervals.as_ref().and_then(pick);
         let cells = [
             (figures.plcc, interval(|i| i.plcc)),
             (figures.srocc, interval(|i| i.srocc)),
@@ -264,7 +272,8 @@ fn add_ranking(page: &mut String, comparison: &Comparison) {
 }
 
 fn cell(value: f64, interval: Option<Interval>) -> String {
-    let interval = interval.map_or(String::new(), |i| format!(" <small>[{:.4}, {:.4}]</small>", i.low, i.high));
+    let interval =
+        interval.map_or(String::new(), |i| format!(" <small>[{:.4}, {:.4}]</small>", i.low, i.high));
     format!("<td>{value:.4}{interval}</td>")
 }
 

@@ -75,7 +75,11 @@ impl Files<'_> {
     }
 
     fn refuse(&self, location: &str, reason: impl Into<String>) -> OnnxError {
-        OnnxError::External { name: self.name.to_owned(), location: location.to_owned(), reason: reason.into() }
+        OnnxError::External {
+            name: self.name.to_owned(),
+            location: location.to_owned(),
+            reason: reason.into(),
+        }
     }
 
     /// The tensor without its reference to a file, and with the bytes in its place (`raw_data`).
@@ -135,7 +139,8 @@ impl Files<'_> {
         if location.is_empty() || !relative.components().all(plain) {
             return Err(self.refuse(location, "it must lie in the model's own folder"));
         }
-        let real = |path: &Path| path.canonicalize().map_err(|error| self.refuse(location, error.to_string()));
+        let real =
+            |path: &Path| path.canonicalize().map_err(|error| self.refuse(location, error.to_string()));
         let (folder, path) = (real(self.folder)?, real(&self.folder.join(relative))?);
         if !path.starts_with(&folder) {
             return Err(self.refuse(location, "it must lie in the model's own folder"));

@@ -53,7 +53,12 @@ impl ModelFile {
         Self::from_bytes(name, bytes, folder, limits)
     }
 
-    pub fn from_bytes(name: String, bytes: Vec<u8>, folder: &Path, limits: &Limits) -> Result<Self, OnnxError> {
+    pub fn from_bytes(
+        name: String,
+        bytes: Vec<u8>,
+        folder: &Path,
+        limits: &Limits,
+    ) -> Result<Self, OnnxError> {
         if bytes.len() as u64 > limits.bytes {
             return Err(OnnxError::TooLarge { name, bytes: bytes.len() as u64, limit: limits.bytes });
         }

@@ -83,20 +83,27 @@ impl Runner {
         std::fs::write(folder.join(TASK), serde_json::to_vec(&task)?)
     }
 
-    fn take_back(&self, folder: &Path, model: &ModelFile, finished: &Finished) -> Result<Vec<Output>, OnnxError> {
+    fn take_back(
+        &self,
+        folder: &Path,
+        model: &ModelFile,
+        finished: &Finished,
+    ) -> Result<Vec<Output>, OnnxError> {
         let name = model.name.clone();
         if finished.code != 0 {
             return Err(self.ended(name, finished));
         }
         let answer = serde_json::from_str(finished.stdout.trim());
-        let answer = answer.map_err(|error| OnnxError::Process { name: name.clone(), reason: error.to_string() })?;
+        let answer =
+            answer.map_err(|error| OnnxError::Process { name: name.clone(), reason: error.to_string() })?;
         let shapes = match answer {
             Answer::Outputs(shapes) => shapes,
             Answer::Error(reason) => return Err(OnnxError::Run { name, reason }),
         };
         let read = |(index, (output, shape)): (usize, (String, Vec<usize>))| {
             let data = read_numbers(&folder.join(output_name(index)));
-            let fail = |error: std::io::Error| OnnxError::Process { name: name.clone(), reason: error.to_string() };
+            let fail =
+                |error: std::io::Error| OnnxError::Process { name: name.clone(), reason: error.to_string() };
             Ok(Output { name: output, shape, data: data.map_err(fail)? })
         };
         shapes.into_iter().enumerate().map(read).collect()
@@ -104,7 +111,8 @@ impl Runner {
 
     /// A child that did not end by itself.
     fn ended(&self, name: String, finished: &Finished) -> OnnxError {
-        let starved = finished.stderr.contains("memory allocation of") || finished.stderr.contains("capacity overflow");
+        let starved =
+            finished.stderr.contains("memory allocation of") || finished.stderr.contains("capacity overflow");
         if starved {
             return OnnxError::OutOfMemory { name, limit: self.limits.memory };
         }

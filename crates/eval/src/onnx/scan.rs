@@ -121,7 +121,8 @@ impl Scan {
     fn tensor(&mut self, tensor: &[u8]) -> Result<(), Malformed> {
         for field in fields(tensor) {
             let field = field?;
-            self.has_external |= field.number == 13 || (field.number == 14 && field.value.number() == Some(1));
+            self.has_external |=
+                field.number == 13 || (field.number == 14 && field.value.number() == Some(1));
         }
         Ok(())
     }
@@ -189,9 +190,33 @@ struct Node {
 
 /// Operators that work on each number by itself, or on a row with constants.
 const BY_NUMBER: [&str; 27] = [
-    "Abs", "Add", "Ceil", "Clip", "Div", "Dropout", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid",
-    "HardSwish", "Identity", "LeakyRelu", "Log", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "Relu", "Sigmoid",
-    "Softplus", "Sqrt", "Sub", "Tanh",
+    "Abs",
+    "Add",
+    "Ceil",
+    "Clip",
+    "Div",
+    "Dropout",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "LeakyRelu",
+    "Log",
+    "Mul",
+    "Neg",
+    "PRelu",
+    "Pow",
+    "Reciprocal",
+    "Relu",
+    "Sigmoid",
+    "Softplus",
+    "Sqrt",
+    "Sub",
+    "Tanh",
 ];
 
 impl Node {

@@ -46,8 +46,10 @@ fn node(operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {
 }
 
 fn model(nodes: &[Vec<u8>], weights: &[Vec<u8>], inputs: &[Vec<u8>], output: Vec<u8>) -> Vec<u8> {
-    let all = |number, list: &[Vec<u8>]| list.iter().flat_map(|item| message(number, item)).collect::<Vec<u8>>();
-    let graph = [all(1, nodes), text(2, "g"), all(5, weights), all(11, inputs), message(12, &output)].concat();
+    let all =
+        |number, list: &[Vec<u8>]| list.iter().flat_map(|item| message(number, item)).collect::<Vec<u8>>();
+    let graph =
+        [all(1, nodes), text(2, "g"), all(5, weights), all(11, inputs), message(12, &output)].concat();
     [whole(1, 8), message(7, &graph), message(8, &whole(2, 17))].concat()
 }
 
@@ -75,8 +77,7 @@ fn a_linear_model_runs_and_chunks_do_not_show() {
     for (count, threads) in [(1, 1), (5, 2), (2048, 1), (5000, 3)] {
         let outputs = session.run(&rows(count, 3), threads).unwrap();
         assert_eq!(outputs[0].shape, [count, 1]);
-        let expected: Vec<f32> =
-            (0..count).map(|row| (3 * row) as f32 * 111.0 + 210.0).collect();
+        let expected: Vec<f32> = (0..count).map(|row| (3 * row) as f32 * 111.0 + 210.0).collect();
         assert_eq!(outputs[0].data, expected);
     }
 }

@@ -64,7 +64,8 @@ fn work(folder: &Path) -> Result<Vec<(String, Vec<usize>)>, String> {
     let file = ModelFile::from_bytes(task.name, bytes, folder, &limits).map_err(reason)?;
     let batch =
         Batch { input: task.input, row_shape: task.row_shape, rows: task.rows, data, fixed: task.fixed };
-    let outputs = Session::load(&file).and_then(|session| session.run(&batch, task.threads)).map_err(reason)?;
+    let outputs =
+        Session::load(&file).and_then(|session| session.run(&batch, task.threads)).map_err(reason)?;
     for (index, output) in outputs.iter().enumerate() {
         std::fs::write(folder.join(output_name(index)), bytemuck::cast_slice(&output.data)).map_err(words)?;
     }

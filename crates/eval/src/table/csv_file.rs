@@ -6,9 +6,14 @@ use crate::error::TableError;
 pub(super) fn read(name: String, bytes: &[u8], wanted: Wanted<'_>) -> Result<Table, TableError> {
     let bad = |reason: String| TableError::Malformed { table: name.clone(), reason };
     let mut reader = csv::Reader::from_reader(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-    let known: Vec<String> =
-        reader.headers().map_err(|error| bad(error.to_string()))?.iter().map(|name| name.trim().to_owned()).collect();
-    let places: Vec<usize> = (0..known.len()).filter(|place| (wanted.numbers)(&known[*place])).collect();
+    let known: Vec<String> = reader
+        .headers()
+        .map_err(|error| bad(error.to_string()))?
+        .iter()
+        .map(|name| name.trim().to_owned())
+        .collect();
+    let is_wanted = |name: &str| name != wanted.key && (wanted.numbers)(name);
+    let places: Vec<usize> = (0..known.len()).filter(|place| is_wanted(&known[*place])).collect();
     let key = known.iter().position(|name| name == wanted.key);
     let mut columns = vec![Vec::new(); places.len()];
     let (mut texts, mut rows) = (Texts::default(), 0);
@@ -16,7 +21,12 @@ pub(super) fn read(name: String, bytes: &[u8], wanted: Wanted<'_>) -> Result<Tab
     while reader.read_record(&mut record).map_err(|error| bad(error.to_string()))? {
         for (column, place) in columns.iter_mut().zip(&places) {
             let number = number(&record[*place]).ok_or_else(|| {
-                bad(format!("row {}: '{}' in column '{}' is not a number", rows + 1, &record[*place], known[*place]))
+                bad(format!(
+                    "row {}: '{}' in column '{}' is not a number",
+                    rows + 1,
+                    &record[*place],
+                    known[*place]
+                ))
             })?;
             column.push(number);
         }

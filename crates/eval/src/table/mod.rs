@@ -3,9 +3,9 @@
 mod csv_file;
 mod pages;
 mod parquet_file;
-mod write;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::fs::File;
 use std::io::Read;

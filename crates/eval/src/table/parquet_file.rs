@@ -27,7 +27,8 @@ pub(super) fn read(name: String, bytes: Bytes, wanted: Wanted<'_>) -> Result<Tab
 }
 
 fn read_unguarded(name: &str, bytes: Bytes, wanted: Wanted<'_>) -> Result<Table, TableError> {
-    let bad = |error: ParquetError| TableError::Malformed { table: name.to_owned(), reason: error.to_string() };
+    let bad =
+        |error: ParquetError| TableError::Malformed { table: name.to_owned(), reason: error.to_string() };
     let reader = SerializedFileReader::new(bytes.clone()).map_err(bad)?;
     let rows = reader.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).unwrap_or(u64::MAX);
@@ -41,7 +42,9 @@ fn read_unguarded(name: &str, bytes: Bytes, wanted: Wanted<'_>) -> Result<Table,
     table.known = columns.iter().map(|(_, column)| column.path().string()).collect();
     let columns: Vec<_> = columns
         .into_iter()
-        .filter(|(_, column)| (wanted.numbers)(&column.path().string()) || column.path().string() == wanted.key)
+        .filter(|(_, column)| {
+            (wanted.numbers)(&column.path().string()) || column.path().string() == wanted.key
+        })
         .collect();
     let read = std::thread::scope(|scope| {
         let file = &file;
@@ -150,7 +153,8 @@ impl ParquetFile<'_> {
         group: &RowGroupMetaData,
         out: &mut Vec<f64>,
     ) -> Result<(), TableError> {
-        let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer(kind)) if !kind.is_signed);
+        let unsigned =
+            matches!(column.logical_type_ref(), Some(LogicalType::Integer(kind)) if !kind.is_signed);
         let wanted = "numbers";
         let plain = match column.logical_type_ref() {
             None | Some(LogicalType::Integer(_) | LogicalType::Float16) => true,
@@ -202,10 +206,14 @@ impl ParquetFile<'_> {
                 })
             }
             ColumnReader::Int32ColumnReader(reader) => {
-                self.each(reader, column, group, i32::to_string, |v| out.push(v.as_deref().map(str::as_bytes)))
+                self.each(reader, column, group, i32::to_string, |v| {
+                    out.push(v.as_deref().map(str::as_bytes))
+                })
             }
             ColumnReader::Int64ColumnReader(reader) => {
-                self.each(reader, column, group, i64::to_string, |v| out.push(v.as_deref().map(str::as_bytes)))
+                self.each(reader, column, group, i64::to_string, |v| {
+                    out.push(v.as_deref().map(str::as_bytes))
+                })
             }
             _ => Err(self.kind(column, "texts or whole numbers")),
         }

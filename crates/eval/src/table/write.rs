@@ -35,7 +35,9 @@ impl TableWriter {
     /// A table with these columns. The ending of the path says which format.
     pub fn new(path: &Path, columns: Vec<String>) -> Result<Self, TableError> {
         match path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).as_deref() {
-            Some("csv" | "parquet" | "pq") => Ok(Self { path: path.to_path_buf(), columns, rows: Vec::new() }),
+            Some("csv" | "parquet" | "pq") => {
+                Ok(Self { path: path.to_path_buf(), columns, rows: Vec::new() })
+            }
             _ => Err(TableError::Ending { path: path.to_path_buf() }),
         }
     }
@@ -56,7 +58,8 @@ impl TableWriter {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(fail)?;
         let is_csv = self.path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-        let written = if is_csv { self.write_csv(file.as_file()) } else { self.write_parquet(file.as_file()) };
+        let written =
+            if is_csv { self.write_csv(file.as_file()) } else { self.write_parquet(file.as_file()) };
         written.map_err(fail)?;
         let kept = file.persist(&self.path).map_err(|error| fail(error.error))?;
         readable(&kept).map_err(fail)
@@ -126,10 +129,12 @@ impl TableWriter {
         index: usize,
     ) -> Result<(), ParquetError> {
         let cells = || rows.iter().map(|row| &row[index]);
-        let levels = |is: fn(&Cell) -> bool| -> Vec<i16> { cells().map(|cell| i16::from(is(cell))).collect() };
+        let levels =
+            |is: fn(&Cell) -> bool| -> Vec<i16> { cells().map(|cell| i16::from(is(cell))).collect() };
         match self.kind(index) {
             Cell::Text(_) => {
-                let text = |cell: &Cell| matches!(cell, Cell::Text(_)).then(|| ByteArray::from(&*cell.text()));
+                let text =
+                    |cell: &Cell| matches!(cell, Cell::Text(_)).then(|| ByteArray::from(&*cell.text()));
                 let values: Vec<ByteArray> = cells().filter_map(text).collect();
                 let levels = levels(|cell| matches!(cell, Cell::Text(_)));
                 column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;

@@ -42,15 +42,23 @@ pub enum TinyError {
     UnknownFeature { name: String, feature: String },
     #[error("no_reference needs a model on pictures, [N, 1, height, width]; model {name} takes features")]
     NeedsPictures { name: String },
-    #[error("tiny_device '{device}' is not available for ONNX models (available: ['auto', 'cpu']); refusing to fall back silently")]
+    #[error(
+        "tiny_device '{device}' is not available for ONNX models (available: ['auto', 'cpu']); refusing to fall back silently"
+    )]
     Device { device: String },
-    #[error("{given} needs a codec-aware model: one with a second input and an 'encoder_vocab' in its description")]
+    #[error(
+        "{given} needs a codec-aware model: one with a second input and an 'encoder_vocab' in its description"
+    )]
     NotCodecAware { given: &'static str },
-    #[error("model {name} is codec-aware: it needs tiny_codec and tiny_crf (tiny_codec is one of {vocabulary})")]
+    #[error(
+        "model {name} is codec-aware: it needs tiny_codec and tiny_crf (tiny_codec is one of {vocabulary})"
+    )]
     CodecMissing { name: String, vocabulary: String },
     #[error("tiny_codec '{codec}' not found in model encoder_vocab; use one of {vocabulary}")]
     UnknownCodec { codec: String, vocabulary: String },
-    #[error("the picture is {actual}, model {name} takes {expected}; set tiny_resize to bilinear, nearest or bicubic")]
+    #[error(
+        "the picture is {actual}, model {name} takes {expected}; set tiny_resize to bilinear, nearest or bicubic"
+    )]
     Size { name: String, actual: String, expected: String },
     #[error("frame {frame} has no '{feature}', which model {name} needs")]
     MissingFeature { name: String, feature: String, frame: u64 },

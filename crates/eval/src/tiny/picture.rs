@@ -48,7 +48,9 @@ pub(super) fn resized(picture: &[f32], from: (usize, usize), to: (usize, usize),
     let columns: Vec<Taps> = (0..to.0).map(|x| taps(x, from.0, to.0, how)).collect();
     let mut narrow = vec![0.0; to.0 * from.1];
     for (row, out) in picture.chunks_exact(from.0).zip(narrow.chunks_exact_mut(to.0)) {
-        out.iter_mut().zip(&columns).for_each(|(out, taps)| *out = taps.iter().map(|(x, w)| row[*x] * w).sum());
+        out.iter_mut()
+            .zip(&columns)
+            .for_each(|(out, taps)| *out = taps.iter().map(|(x, w)| row[*x] * w).sum());
     }
     let mut out = vec![0.0; to.0 * to.1];
     for (y, row) in out.chunks_exact_mut(to.0).enumerate() {

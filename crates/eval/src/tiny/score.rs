@@ -40,10 +40,8 @@ impl TinyModel {
         cancelled: impl Fn() -> bool,
     ) -> Result<Scored, TinyError> {
         let Kind::Features(names) = &self.kind else { return Err(self.wrong_kind()) };
-        let columns: Vec<Option<&Column>> = names
-            .iter()
-            .map(|name| outcome.scores.column(&provider(name)?.1))
-            .collect();
+        let columns: Vec<Option<&Column>> =
+            names.iter().map(|name| outcome.scores.column(&provider(name)?.1)).collect();
         let frames: Vec<u64> = (0..outcome.frames).step_by(outcome.subsample.max(1) as usize).collect();
         let mut data = Vec::with_capacity(frames.len() * names.len());
         for frame in &frames {
@@ -57,7 +55,10 @@ impl TinyModel {
         let mut scored = Scored { columns: Vec::new(), frames: outcome.frames };
         for output in self.columns(outputs, frames.len())? {
             let mut values = vec![None; outcome.frames as usize];
-            frames.iter().zip(output.1).for_each(|(frame, value)| values[*frame as usize] = Some(value.into()));
+            frames
+                .iter()
+                .zip(output.1)
+                .for_each(|(frame, value)| values[*frame as usize] = Some(value.into()));
             scored.columns.push((output.0, values));
         }
         Ok(scored)

@@ -36,19 +36,36 @@ pub fn check_backend(backend: &str) -> Result<(), ToolError> {
 /// Scores in this process.
 pub fn score(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreReport, ToolError> {
     check_backend(&task.backend)?;
+    if task.tiny.as_ref().is_some_and(|tiny| tiny.model.options.no_reference) {
+        return score_alone(task, level, context);
+    }
     let (reference, distorted) = (task.reference.source(task.raw)?, task.distorted.source(task.raw)?);
     let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     let totals = [reference.total_frames(), distorted.total_frames()];
-    let ScoreTask { models, features, tuning, mut notes, .. } = task;
-    let features: Vec<FeatureSpec> = features.into_iter().map(|(_, spec)| spec).collect();
+    let ScoreTask { models, features, tuning, mut notes, tiny, .. } = task;
+    let mut features: Vec<FeatureSpec> = features.into_iter().map(|(_, spec)| spec).collect();
+    let further = tiny.as_ref().map_or(Vec::new(), |tiny| tiny.further_metrics(&features));
+    features.extend_from_slice(&further);
     let plan = plan(models, &features, !tuning.no_prediction, &*reference, &mut notes)?;
     let settings = settings(&tuning, level);
-    let outcome = run_told(&plan, reference, distorted, &settings, context)?;
+    let mut outcome = run_told(&plan, reference, distorted, &settings, context)?;
+    let mut extra_columns: Vec<String> = plan.extra_columns().map(str::to_owned).collect();
+    if let Some(tiny) = &tiny {
+        extra_columns.retain(|name| !given_by(&further, name));
+        extra_columns.extend(tiny.add_to(
+            &mut outcome,
+            || task.distorted.source(task.raw),
+            &tuning,
+            context,
+        )?);
+        notes.extend_from_slice(&tiny.model.notes);
+    }
     notes.extend(warnings(&facts));
     notes.extend(outcome.shorter.map(|side| shorter(side, outcome.frames, totals)));
     let [reference, distorted] = facts;
-    let models: Vec<ModelFacts> = plan.models().map(model_facts).collect();
-    let mut report = ScoreReport {
+    let models: Vec<ModelFacts> =
+        plan.models().map(model_facts).chain(tiny.iter().map(|tiny| tiny.facts())).collect();
+    let report = ScoreReport {
         engine: EngineFacts {
             kind: EngineKind::Native,
             version: crate::VERSION.to_owned(),
@@ -59,7 +76,7 @@ pub fn score(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreRe
         backend_used: "cpu".to_owned(),
         mismatched_model: models.iter().find_map(|model| model_mismatch(&model.label, &outcome.format)),
         models,
-        extra_columns: plan.extra_columns().map(str::to_owned).collect(),
+        extra_columns,
         reference,
         distorted,
         outcome,
@@ -69,11 +86,62 @@ pub fn score(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreRe
         detail: task.detail,
         notes,
     };
-    if let Some((name, format)) = task.format {
+    with_text(report, task.format)
+}
+
+/// The report with its text in another format than JSON, if one is asked for.
+fn with_text(
+    mut report: ScoreReport,
+    format: Option<(&'static str, visus_report::libvmaf::Format)>,
+) -> Result<ScoreReport, ToolError> {
+    if let Some((name, format)) = format {
         let bytes = report.write(format).map_err(|error| ToolError::failed(&error))?;
         report.text = Some((name, String::from_utf8_lossy(&bytes).into_owned()));
     }
     Ok(report)
+}
+
+/// Whether a column comes from one of these metrics.
+fn given_by(metrics: &[FeatureSpec], column: &str) -> bool {
+    let keys = |spec: &FeatureSpec| {
+        let metric = visus_metrics::registry::by_name(&spec.metric);
+        metric.and_then(|info| visus_metrics::registry::build(info, &spec.options).ok())
+    };
+    metrics.iter().filter_map(keys).any(|metric| metric.keys().iter().any(|key| key.name == column))
+}
+
+/// Scores the distorted video by itself, with a model on pictures. The reference is not looked at.
+fn score_alone(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreReport, ToolError> {
+    let ScoreTask { tiny: Some(tiny), distorted, mut notes, .. } = task else {
+        return Err(ToolError::Cancelled);
+    };
+    let source = distorted.source(task.raw)?;
+    let facts = InputFacts::of(&*source);
+    let outcome = tiny.alone(source, &task.tuning, level, context)?;
+    notes.extend_from_slice(&tiny.model.notes);
+    notes.push("no_reference: only the distorted video was scored".to_owned());
+    let report = ScoreReport {
+        engine: EngineFacts {
+            kind: EngineKind::Native,
+            version: crate::VERSION.to_owned(),
+            cpu_level: Some(outcome.level.name().to_owned()),
+            binary: None,
+        },
+        backend_requested: task.backend,
+        backend_used: "cpu".to_owned(),
+        models: vec![tiny.facts()],
+        extra_columns: Vec::new(),
+        reference: facts.clone(),
+        distorted: facts,
+        outcome,
+        foreign_pooled: None,
+        text: None,
+        precision: task.precision,
+        detail: task.detail,
+        mismatched_model: None,
+        notes,
+    };
+    with_text(report, task.format)
 }
 
 /// Loads models from their opened files, and collects what is to be computed.

@@ -1,0 +1,13 @@
+//! Models against opinion scores, compared with scipy, pandas and onnxruntime.
+#![cfg(unix)]
+
+#[path = "../mcp/client.rs"]
+#[allow(dead_code)]
+mod client;
+#[path = "../common/mod.rs"]
+mod common;
+mod evaluate;
+mod features;
+mod hostile;
+mod python;
+mod tools;
