@@ -10,4 +10,6 @@ mod evaluate;
 mod features;
 mod hostile;
 mod python;
+#[path = "../mcp/schema.rs"]
+mod schema;
 mod tools;

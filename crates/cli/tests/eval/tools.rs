@@ -13,14 +13,6 @@ fn near(actual: f64, expected: f64, tolerance: f64) {
     assert!((actual - expected).abs() <= tolerance * expected.abs().max(1.0), "{actual} is not {expected}");
 }
 
-/// The text of a refusal.
-fn refused(client: &mut Client, tool: &str, arguments: Value) -> String {
-    let result = client.call(tool, arguments);
-    assert_eq!(result["isError"], true, "{result}");
-    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-    text["error"].as_str().unwrap().to_owned()
-}
-
 #[test]
 fn one_model_on_a_split() {
     let mut client = open();
@@ -63,10 +55,10 @@ fn one_model_on_a_split() {
     ] {
         let mut arguments = json!({ "model": model, "features": features });
         more.as_object().unwrap().iter().for_each(|(key, value)| arguments[key] = value.clone());
-        let text = refused(&mut client, "eval_model_on_split", arguments);
+        let text = client.failure("eval_model_on_split", arguments);
         assert!(text.contains(words), "{text} should say {words}");
     }
-    let text = refused(&mut client, "eval_model_on_split", json!({ "model": model }));
+    let text = client.failure("eval_model_on_split", json!({ "model": model }));
     assert_eq!(text, "tool 'eval_model_on_split' missing required argument: 'features'");
 }
 
@@ -82,7 +74,7 @@ fn several_models() {
     assert!(plcc(0) >= plcc(1));
     assert_eq!(data["errors"].as_array().unwrap().len(), 2, "{}", data["errors"]);
     assert_eq!(data["pairs"].as_array().unwrap().len(), 1);
-    let text = refused(&mut client, "compare_models", json!({ "models": [], "features": features }));
+    let text = client.failure("compare_models", json!({ "models": [], "features": features }));
     assert_eq!(text, "'models' must be a non-empty list of paths");
     let background =
         client.data("compare_models", json!({ "models": models, "features": features, "background": true }));
@@ -156,7 +148,7 @@ fn a_codec_aware_model_is_told_the_codec() {
             "no_reference needs a model on pictures",
         ),
     ] {
-        let text = refused(&mut client, "vmaf_score", score(more));
+        let text = client.failure("vmaf_score", score(more));
         assert!(text.contains(words), "{text} should say {words}");
     }
 }
@@ -178,7 +170,6 @@ fn a_model_on_pictures_is_onnxruntimes() {
             }
         }
     }
-    let text =
-        refused(&mut client, "vmaf_score", score(json!({ "tiny_model": model, "no_reference": true })));
+    let text = client.failure("vmaf_score", score(json!({ "tiny_model": model, "no_reference": true })));
     assert!(text.contains("the picture is 96x64") && text.contains("tiny_resize"), "{text}");
 }
