@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod peers;
+mod python;
 mod readme;
 mod steps;
 mod tidy;
@@ -14,6 +15,7 @@ cargo xtask tidy      what the compiler does not check: crate edges, where unsaf
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask readme    writes the table of tools into README.md; with --check it only compares
+cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         "bench" => steps::bench(),
         "peers" => peers::check_named(),
         "readme" => readme::run(std::env::args().any(|word| word == "--check")),
+        "python" => python::prepare(&steps::root()),
         "goldens" => steps::goldens(),
         _ => {
             eprintln!("{USAGE}");

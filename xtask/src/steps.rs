@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{peers, readme, tidy};
+use crate::{peers, python, readme, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -26,6 +26,7 @@ pub fn test() -> Result<()> {
     }
     say_golden();
     bring("chromium", "chromium");
+    step("python", || python::prepare(&root()))?;
     cargo(&["test", "--workspace"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
@@ -76,7 +77,8 @@ fn bring(program: &str, package: &str) {
     }
     println!("--- {program} is not there: apt-get install {package}");
     let install = ["install", "-y", "--no-install-recommends", package];
-    let installed = |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
+    let installed =
+        |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
     if !installed(&install) && !(installed(&["update"]) && installed(&install)) {
         eprintln!("!!! {package} could not be installed; the tests that need {program} will fail and say so");
     }

@@ -13,7 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("report", &["video", "metrics", "engine"]),
     ("media", &["child", "video", "metrics", "engine"]),
     ("tune", &["child", "video", "metrics", "engine", "report", "media"]),
-    ("eval", &["video", "metrics", "engine", "report"]),
+    ("eval", &["child", "video", "metrics", "engine"]),
     ("server", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
     ("cli", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];

@@ -37,6 +37,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     if args.next_if(|arg| arg == visus_child::supervise::MARKER).is_some() {
         return visus_child::supervise::main(args);
     }
+    if args.next_if(|arg| arg == visus_eval::onnx::worker::MARKER).is_some() {
+        return crate::onnx_worker(args);
+    }
     let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
     let result = Asked::parse(&args).and_then(|asked| run(&asked));
     match result {

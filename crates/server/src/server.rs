@@ -16,7 +16,7 @@ use crate::roots::Roots;
 use crate::tools::bench::Bench;
 use crate::tools::field::Values;
 use crate::tools::score_args::{Names, ScoreArgs};
-use crate::tools::{self, backends, extractors, job, models};
+use crate::tools::{self, backends, eval, extractors, job, models};
 use crate::{ToolError, error};
 
 /// The server behind the doors; clones are handles to the same one.
@@ -108,7 +108,7 @@ impl Server {
             "list_jobs" => backends::object(job::list(self.jobs(), owner)),
             "cancel_job" => job::facts(&self.jobs().cancel(owner, id())?),
             "list_extractors" => backends::object(extractors::list()),
-            "run_benchmark" | "vmaf_bench" | "probe_backend" => {
+            "run_benchmark" | "vmaf_bench" | "probe_backend" | "eval_model_on_split" | "compare_models" => {
                 return self.start_work(tool.name, values, owner);
             }
             _ => self.look(tool.name, values).await?,
@@ -128,8 +128,12 @@ impl Server {
     }
 
     /// Scores on the engine that was chosen. Blocks.
-    pub fn score(&self, task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolError> {
+    pub fn score(&self, mut task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolError> {
         let config = self.config();
+        if let Some(tiny) = &mut task.tiny {
+            tiny.runner.launcher = config.launcher.clone();
+            tiny.runner.limits.time = config.limits.subprocess;
+        }
         match config.engine {
             EngineKind::Native => native::score(task, config.level, &self.decoders(), context),
             EngineKind::External => {
@@ -157,6 +161,8 @@ impl Server {
         let work: Work = Box::new(move |context| match tool {
             "run_benchmark" => Bench::fixed().run(&server, context),
             "vmaf_bench" => Bench::with_knobs(&values).run(&server, context),
+            "eval_model_on_split" => eval::evaluate(&server, &values, context),
+            "compare_models" => eval::compare(&server, &values, context),
             _ => {
                 let backend = values.text("backend").unwrap_or("cpu").to_owned();
                 backends::probe(&server, &backend, context).map(Output::Value)

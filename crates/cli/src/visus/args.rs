@@ -33,6 +33,10 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Make a clip pair with a known flaw, score it and show the result
     Demo(DemoArgs),
+    /// Judge quality models by opinion scores: correlations, intervals, tests between models, plots
+    Eval(super::eval_args::EvalArgs),
+    /// Compute features of clip pairs and write them as a table
+    Features(Box<super::eval_args::FeaturesArgs>),
     /// Measure speed and memory, beside a `vmaf` binary if there is one
     Bench(BenchArgs),
     /// Compare this machine's scores with libvmaf's figures, at every CPU level

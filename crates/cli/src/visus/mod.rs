@@ -6,6 +6,9 @@ mod bench;
 mod demo;
 mod diff;
 mod draw;
+mod eval;
+mod eval_args;
+mod features;
 mod gate;
 mod inputs;
 pub mod level;
@@ -35,8 +38,10 @@ const NOT_MEASURED: u8 = 2;
 /// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments.
 pub fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == visus_child::supervise::MARKER) {
-        return visus_child::supervise::main(words);
+    match words.next() {
+        Some(word) if word == visus_child::supervise::MARKER => return visus_child::supervise::main(words),
+        Some(word) if word == visus_eval::onnx::worker::MARKER => return crate::onnx_worker(words),
+        _ => {}
     }
     let args = Args::parse();
     let result = match args.command {
@@ -49,6 +54,8 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Features(args) => features::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Serve(args) => serve::run(args),

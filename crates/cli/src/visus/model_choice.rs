@@ -46,7 +46,7 @@ fn add_all(format: &Format, choice: &mut Choice) {
 }
 
 /// A version, a file, or libvmaf's own grammar. Scores are called after the model unless `name=` says otherwise.
-fn named(word: &str) -> Result<ModelSpec> {
+pub fn named(word: &str) -> Result<ModelSpec> {
     if word.contains('=') && !word.ends_with(".json")
         || word.starts_with("path=")
         || word.starts_with("version=")

@@ -80,6 +80,8 @@ fn every_tool_is_described() {
         "list_extractors",
         "run_benchmark",
         "vmaf_bench",
+        "eval_model_on_split",
+        "compare_models",
         "get_job",
         "list_jobs",
         "cancel_job",

@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use visus_engine::Cancel;
 use visus_media::{
-    Control, HD, Launch, MediaError, OpenPair, PairOptions, Probed, Scale, Sync, UHD, Verdict, display_of,
+    Control, DecodeOptions, Decoder, HD, Launch, MediaError, OpenPair, PairOptions, Probe, Probed, Scale,
+    Sync, Tools, UHD, Verdict, display_of,
 };
-use visus_video::{Format, Source};
+use visus_video::{Format, Frame, Info, ReadError, Source};
 
 use super::place::Place;
 use super::{Bytes, Input, ModelWish, ScoreTask};
@@ -68,6 +69,55 @@ pub(crate) fn open(
     options.display = display(&task.models, &probed.facts[0].format);
     let OpenPair { reference, distorted, control } = probed.open(&options).map_err(told)?;
     Ok(Opened { reference, distorted, pairing: Pairing { control, names, force: wish.force } })
+}
+
+/// One video by itself, as it is in its file.
+pub(crate) fn one(input: &Input, decoders: &Decoders, cancel: &Cancel) -> Result<Box<dyn Source>, ToolError> {
+    let names = Names::new([input, input])?;
+    let told = |error: MediaError| names.told(error, decoders.limit);
+    let launch = Launch { launcher: decoders.launcher.clone(), limit: decoders.limit };
+    let tools = Tools::find(launch, "vmaf_score_encoded").map_err(told)?;
+    let path = names.0[0].0.path();
+    let probe = Probe::of(&tools, path, cancel).map_err(told)?;
+    let options = DecodeOptions { cancel: cancel.clone(), ..DecodeOptions::default() };
+    let decoder = Decoder::open(&tools, path, &probe, &options).map_err(told)?;
+    Ok(Box::new(Held { source: decoder, _names: names }))
+}
+
+/// A source whose file stays open by the handle that its decoder was told.
+struct Held {
+    source: Decoder,
+    _names: Names,
+}
+
+impl Source for Held {
+    fn format(&self) -> &Format {
+        self.source.format()
+    }
+
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn info(&self) -> &Info {
+        self.source.info()
+    }
+
+    fn frames_read(&self) -> u64 {
+        self.source.frames_read()
+    }
+
+    fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
+        self.source.read(frame)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, ReadError> {
+        self.source.skip(count)
+    }
+
+    fn total_frames(&self) -> Option<u64> {
+        self.source.total_frames()
+    }
 }
 
 /// The display that the first model stands for; where the model is still open, the one that fits the reference.

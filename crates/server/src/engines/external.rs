@@ -62,6 +62,11 @@ impl External<'_> {
         if !visus_child::is_program(self.binary) {
             return Err(ToolError::Failed(missing(self.binary)));
         }
+        if task.tiny.is_some() {
+            let text =
+                "tiny_model: ONNX models need the native engine; start the server with --engine native";
+            return Err(ToolError::Refused(text.to_owned()));
+        }
         let help = self.help();
         check_backend(&task.backend, &help)?;
         let Some(wish) = task.encoded else {

@@ -7,6 +7,7 @@ mod foreign;
 pub mod native;
 mod place;
 pub mod probe;
+pub mod tiny;
 mod warning;
 
 use std::fs::File;
@@ -86,6 +87,8 @@ pub struct ScoreTask {
     pub detail: Detail,
     pub tuning: Tuning,
     pub notes: Vec<String>,
+    /// A small ONNX model beside the others.
+    pub tiny: Option<tiny::TinyTask>,
 }
 
 /// One of the two videos.

@@ -7,10 +7,10 @@ use visus_engine::model::automatic;
 use visus_engine::{EngineError, Event, FeatureSpec, Flow, ModelSpec, NamedModel, Plan, Settings, Side, run};
 use visus_metrics::Level;
 use visus_report::full::InputFacts;
-use visus_video::Source;
+use visus_video::{Format, Source};
 
 use super::encoded::{self, Decoders, Opened};
-use super::{MAX_MODEL_BYTES, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
+use super::{Input, MAX_MODEL_BYTES, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
 use crate::ToolError;
 use crate::config::EngineKind;
 use crate::error::chain;
@@ -42,15 +42,18 @@ pub fn score(
     context: &Context,
 ) -> Result<ScoreReport, ToolError> {
     check_backend(&task.backend)?;
+    if task.tiny.as_ref().is_some_and(|tiny| tiny.model.options.no_reference) {
+        return score_alone(task, level, decoders, context);
+    }
     let Some(wish) = task.encoded else {
         let (reference, distorted) = (task.reference.source(task.raw)?, task.distorted.source(task.raw)?);
-        return score_sources(task, reference, distorted, level, context);
+        return score_sources(task, reference, distorted, level, decoders, context);
     };
     let Opened { reference, distorted, pairing } = encoded::open(wish, &task, decoders, &context.cancel)?;
     let mut task = task;
     // The pair has skipped already.
     (task.tuning.skip_ref, task.tuning.skip_dist) = (0, 0);
-    let report = score_sources(task, reference, distorted, level, context);
+    let report = score_sources(task, reference, distorted, level, decoders, context);
     let mut report = report.map_err(|error| pairing.renamed(error))?;
     report.reference.file = pairing.name(&report.reference.file);
     report.distorted.file = pairing.name(&report.distorted.file);
@@ -64,20 +67,35 @@ fn score_sources(
     reference: Box<dyn Source>,
     distorted: Box<dyn Source>,
     level: Level,
+    decoders: &Decoders,
     context: &Context,
 ) -> Result<ScoreReport, ToolError> {
     let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     let totals = [reference.total_frames(), distorted.total_frames()];
-    let ScoreTask { models, features, tuning, mut notes, .. } = task;
-    let features: Vec<FeatureSpec> = features.into_iter().map(|(_, spec)| spec).collect();
+    let ScoreTask { models, features, tuning, mut notes, tiny, .. } = task;
+    let mut features: Vec<FeatureSpec> = features.into_iter().map(|(_, spec)| spec).collect();
+    let further = tiny.as_ref().map_or(Vec::new(), |tiny| tiny.further_metrics(&features));
+    features.extend_from_slice(&further);
     let plan = plan(models, &features, !tuning.no_prediction, &*reference, &mut notes)?;
     let settings = settings(&tuning, level);
-    let outcome = run_told(&plan, reference, distorted, &settings, context)?;
+    let mut outcome = run_told(&plan, reference, distorted, &settings, context)?;
+    let mut extra_columns: Vec<String> = plan.extra_columns().map(str::to_owned).collect();
+    if let Some(tiny) = &tiny {
+        extra_columns.retain(|name| !given_by(&further, name));
+        extra_columns.extend(tiny.add_to(
+            &mut outcome,
+            || distorted_alone(&task.distorted, task.raw, task.encoded.is_some(), decoders, context),
+            &tuning,
+            context,
+        )?);
+        notes.extend_from_slice(&tiny.model.notes);
+    }
     notes.extend(warnings(&facts));
     notes.extend(outcome.shorter.map(|side| shorter(side, outcome.frames, totals)));
     let [reference, distorted] = facts;
-    let models: Vec<ModelFacts> = plan.models().map(model_facts).collect();
-    let mut report = ScoreReport {
+    let models: Vec<ModelFacts> =
+        plan.models().map(model_facts).chain(tiny.iter().map(|tiny| tiny.facts())).collect();
+    let report = ScoreReport {
         engine: EngineFacts {
             kind: EngineKind::Native,
             version: crate::VERSION.to_owned(),
@@ -88,7 +106,7 @@ fn score_sources(
         backend_used: "cpu".to_owned(),
         mismatched_model: models.iter().find_map(|model| model_mismatch(&model.label, &outcome.format)),
         models,
-        extra_columns: plan.extra_columns().map(str::to_owned).collect(),
+        extra_columns,
         reference,
         distorted,
         outcome,
@@ -99,11 +117,80 @@ fn score_sources(
         notes,
         sections: Vec::new(),
     };
-    if let Some((name, format)) = task.format {
+    with_text(report, task.format)
+}
+
+/// The report with its text in another format than JSON, if one is asked for.
+fn with_text(
+    mut report: ScoreReport,
+    format: Option<(&'static str, visus_report::libvmaf::Format)>,
+) -> Result<ScoreReport, ToolError> {
+    if let Some((name, format)) = format {
         let bytes = report.write(format).map_err(|error| ToolError::failed(&error))?;
         report.text = Some((name, String::from_utf8_lossy(&bytes).into_owned()));
     }
     Ok(report)
+}
+
+/// Whether a column comes from one of these metrics.
+fn given_by(metrics: &[FeatureSpec], column: &str) -> bool {
+    let keys = |spec: &FeatureSpec| {
+        let metric = visus_metrics::registry::by_name(&spec.metric);
+        metric.and_then(|info| visus_metrics::registry::build(info, &spec.options).ok())
+    };
+    metrics.iter().filter_map(keys).any(|metric| metric.keys().iter().any(|key| key.name == column))
+}
+
+/// Scores the distorted video by itself, with a model on pictures. The reference is not looked at.
+fn score_alone(
+    task: ScoreTask,
+    level: Level,
+    decoders: &Decoders,
+    context: &Context,
+) -> Result<ScoreReport, ToolError> {
+    let ScoreTask { tiny: Some(tiny), distorted, mut notes, .. } = task else {
+        return Err(ToolError::Cancelled);
+    };
+    let source = distorted_alone(&distorted, task.raw, task.encoded.is_some(), decoders, context)?;
+    let mut facts = InputFacts::of(&*source);
+    facts.file = crate::error::cleaned(&distorted.name.to_string_lossy());
+    let outcome = tiny.alone(source, &task.tuning, level, context)?;
+    notes.extend_from_slice(&tiny.model.notes);
+    notes.push("no_reference: only the distorted video was scored".to_owned());
+    let report = ScoreReport {
+        engine: EngineFacts {
+            kind: EngineKind::Native,
+            version: crate::VERSION.to_owned(),
+            cpu_level: Some(outcome.level.name().to_owned()),
+            binary: None,
+        },
+        backend_requested: task.backend,
+        backend_used: "cpu".to_owned(),
+        models: vec![tiny.facts()],
+        extra_columns: Vec::new(),
+        reference: facts.clone(),
+        distorted: facts,
+        outcome,
+        foreign_pooled: None,
+        text: None,
+        precision: task.precision,
+        detail: task.detail,
+        mismatched_model: None,
+        notes,
+        sections: Vec::new(),
+    };
+    with_text(report, task.format)
+}
+
+/// The distorted video once more, by itself.
+fn distorted_alone(
+    input: &Input,
+    raw: Option<Format>,
+    is_encoded: bool,
+    decoders: &Decoders,
+    context: &Context,
+) -> Result<Box<dyn Source>, ToolError> {
+    if is_encoded { encoded::one(input, decoders, &context.cancel) } else { input.source(raw) }
 }
 
 /// Loads models from their opened files, and collects what is to be computed.

@@ -128,6 +128,7 @@ pub fn made_task(reference: Input, distorted: Input, raw: Option<Format>, backen
             gpumask: None,
         },
         notes: Vec::new(),
+        tiny: None,
     }
 }
 

@@ -2,12 +2,14 @@
 
 pub mod backends;
 pub mod bench;
+pub mod eval;
 pub mod extractors;
 pub mod field;
 pub mod job;
 pub mod models;
 mod outputs;
 pub mod score_args;
+pub mod tiny_args;
 
 use serde_json::{Map, Value};
 
@@ -184,6 +186,25 @@ pub static TOOLS: &[Tool] = &[
         hints: READS,
         fields: || VMAF_BENCH,
         output: outputs::benchmark,
+    },
+    Tool {
+        name: "eval_model_on_split",
+        title: "Evaluate a model",
+        description: "Predicts opinion scores with a quality model (ONNX, or libvmaf's JSON) from a table of features and tells how \
+                      well it agrees with them: PLCC, SROCC, KROCC and RMSE with intervals. Use it to judge one model; for \
+                      several use compare_models. Not for scoring video: that is vmaf_score.",
+        hints: READS,
+        fields: || eval::EVALUATE,
+        output: eval::evaluation_schema,
+    },
+    Tool {
+        name: "compare_models",
+        title: "Compare models",
+        description: "Evaluates several quality models on the same table, ranks them by PLCC and tests whether the differences \
+                      are more than luck. Use it to choose between models; one bad model does not lose the others.",
+        hints: READS,
+        fields: || eval::COMPARE,
+        output: eval::comparison_schema,
     },
     Tool {
         name: "get_job",

@@ -274,11 +274,7 @@ impl ScoreArgs {
         let (reference, distorted) = (open(self.names.reference())?, open(self.names.distorted())?);
         let encoded = self.encoded(&reference, &distorted)?;
         let raw = if encoded.is_some() { None } else { self.raw_format(&reference, &distorted)? };
-        if let Some(path) = values.text("tiny_model") {
-            roots.open(path)?;
-            let text = "tiny_model: ONNX models are not available in this build";
-            return Err(ToolError::Refused(text.to_owned()));
-        }
+        let tiny = super::tiny_args::task(values, roots)?;
         let (models, features) = (self.models(roots)?, self.features(roots)?);
         Ok(ScoreTask {
             reference: reference.into(),
@@ -295,6 +291,7 @@ impl ScoreArgs {
             detail: values.text("detail").and_then(Detail::parse).unwrap_or_default(),
             tuning: self.tuning(),
             notes: values.unknown.clone(),
+            tiny,
         })
     }
 

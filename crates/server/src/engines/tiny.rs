@@ -1,0 +1,110 @@
+//! A small ONNX model beside the embedded engine's own.
+
+use std::time::Instant;
+
+use visus_engine::{FeatureSpec, Outcome, Scores};
+use visus_eval::onnx::Runner;
+use visus_eval::tiny::{Kind, Scored, TinyError, TinyModel};
+use visus_metrics::Level;
+use visus_video::Source;
+
+use super::Tuning;
+use crate::ToolError;
+use crate::error::chain;
+use crate::jobs::Context;
+use crate::report::ModelFacts;
+
+/// A checked model and where it runs.
+#[derive(Debug)]
+pub struct TinyTask {
+    pub model: TinyModel,
+    pub runner: Runner,
+}
+
+impl TinyTask {
+    /// Metrics that it needs and that are not asked for already.
+    pub fn further_metrics(&self, features: &[FeatureSpec]) -> Vec<FeatureSpec> {
+        let mut metrics = self.model.metrics().unwrap_or_default();
+        metrics.retain(|spec| !features.contains(spec));
+        metrics
+    }
+
+    pub fn facts(&self) -> ModelFacts {
+        ModelFacts {
+            name: self.model.score_name(),
+            label: self.model.file.name.clone(),
+            sha256: Some(self.model.file.sha256()),
+            highest: None,
+        }
+    }
+
+    /// Adds its scores to those of a run.
+    pub fn add_to(
+        &self,
+        outcome: &mut Outcome,
+        distorted: impl FnOnce() -> Result<Box<dyn Source>, ToolError>,
+        tuning: &Tuning,
+        context: &Context,
+    ) -> Result<Vec<String>, ToolError> {
+        let cancelled = || context.cancel.is_fired();
+        let scored = match self.model.kind {
+            Kind::Features(_) => {
+                self.model.score_features(outcome, &self.runner, cancelled).map_err(failure)?
+            }
+            Kind::Picture { .. } => self.pictures(distorted()?, tuning, Some(outcome.frames), context)?,
+        };
+        let names = scored.columns.iter().map(|(name, _)| name.clone()).collect();
+        outcome.scores = scored.beside(&outcome.scores, outcome.frames);
+        Ok(names)
+    }
+
+    /// Scores the distorted video by itself.
+    pub fn alone(
+        &self,
+        distorted: Box<dyn Source>,
+        tuning: &Tuning,
+        level: Level,
+        context: &Context,
+    ) -> Result<Outcome, ToolError> {
+        let (started, format) = (Instant::now(), *distorted.format());
+        let scored = self.pictures(distorted, tuning, tuning.frame_cnt, context)?;
+        context.count_frames(scored.frames);
+        Ok(Outcome {
+            format,
+            frames: scored.frames,
+            subsample: tuning.subsample.max(1),
+            shorter: None,
+            identical: false,
+            scores: Scores::from_columns(scored.columns, Vec::new()),
+            elapsed: started.elapsed(),
+            level,
+        })
+    }
+
+    fn pictures(
+        &self,
+        mut distorted: Box<dyn Source>,
+        tuning: &Tuning,
+        most: Option<u64>,
+        context: &Context,
+    ) -> Result<Scored, ToolError> {
+        let total = distorted.total_frames();
+        distorted.skip(tuning.skip_dist).map_err(|error| ToolError::failed(&error))?;
+        let scored = self.model.score_pictures(
+            &mut *distorted,
+            tuning.subsample.max(1),
+            most,
+            &self.runner,
+            || context.cancel.is_fired(),
+            |done| context.progress(done, total, "scoring with the ONNX model"),
+        );
+        scored.map_err(failure)
+    }
+}
+
+fn failure(error: TinyError) -> ToolError {
+    match error {
+        TinyError::Cancelled => ToolError::Cancelled,
+        other => ToolError::Failed(chain(&other)),
+    }
+}
