@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod supervise;
+pub mod sweep;
 
 use std::ffi::OsString;
 use std::io::{self, Read};
