@@ -43,6 +43,8 @@ pub struct Source {
     /// SHA-256 of the file.
     pub digest: String,
     demuxer: String,
+    /// The video stream, as ffmpeg's `-map` names it.
+    map: String,
     raw: Option<RawShape>,
 }
 
@@ -100,8 +102,8 @@ impl Source {
             return Err(TuneError::Source { path: path.to_owned(), reason });
         }
         let (pix_fmt, rate) = (raw.pix_fmt.clone(), raw.rate);
-        let (path, demuxer) = (path.to_owned(), "rawvideo".to_owned());
-        Ok(Self { path, format, pix_fmt, rate, frames, bytes, digest: String::new(), demuxer, raw: Some(raw) })
+        let (path, demuxer, map) = (path.to_owned(), "rawvideo".to_owned(), "0:v:0".to_owned());
+        Ok(Self { path, format, pix_fmt, rate, frames, bytes, digest: String::new(), demuxer, map, raw: Some(raw) })
     }
 
     fn probed(path: &Path, tools: &Tools, cancel: &Cancel) -> Result<Self, TuneError> {
@@ -111,13 +113,14 @@ impl Source {
             other => unreadable(other.to_string()),
         })?;
         let format = probe.format(true).map_err(|error| unreadable(error.to_string()))?;
-        let pix_fmt = plain_pix_fmt(&format);
+        // RGB becomes YUV on the way to the encoder and to the measurement alike.
+        let pix_fmt = if probe.delivery.rgb { plain_pix_fmt(&format) } else { probe.delivery.pix_fmt.clone() };
         let rate = probe.frame_rate.ok_or_else(|| unreadable("it does not tell its frame rate".to_owned()))?;
         let seconds = probe.duration.unwrap_or(0.0) * f64::from(rate.0) / f64::from(rate.1);
         let frames = probe.frames.unwrap_or(seconds.round() as u64);
         let demuxer = probe.container.split(',').next().unwrap_or_default().to_owned();
-        let path = path.to_owned();
-        Ok(Self { path, format, pix_fmt, rate, frames, bytes: 0, digest: String::new(), demuxer, raw: None })
+        let (path, map) = (path.to_owned(), format!("0:{}", probe.stream));
+        Ok(Self { path, format, pix_fmt, rate, frames, bytes: 0, digest: String::new(), demuxer, map, raw: None })
     }
 
     pub fn fps(&self) -> f64 {
@@ -163,7 +166,7 @@ impl Source {
             args.extend(words.map(OsString::from));
         }
         args.extend(["-i".into(), file_url(&self.path)]);
-        args.extend(["-map", "0:v:0"].map(OsString::from));
+        args.extend(["-map".into(), OsString::from(&self.map)]);
         args.extend(window.count.iter().flat_map(|count| ["-frames:v".into(), count.to_string().into()]));
         args
     }

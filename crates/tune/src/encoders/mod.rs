@@ -3,6 +3,7 @@
 mod detect;
 
 pub use detect::{Available, Detector};
+pub(crate) use detect::reason;
 
 use crate::TuneError;
 
