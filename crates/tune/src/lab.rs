@@ -10,6 +10,7 @@ use visus_engine::Cancel;
 use crate::TuneError;
 use crate::cache::{Cache, Key};
 use crate::encode::{self, Recipe};
+use crate::estimate;
 use crate::encoders::{Adapter, Available, Choices, Detector};
 use crate::event::{Event, Sink};
 use crate::mp4;
@@ -142,6 +143,9 @@ impl Lab {
         );
         let encoded = encoded.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         let elapsed_ms = encoded.elapsed.as_millis() as u64;
+        let size = (encoded.facts.width, encoded.facts.height);
+        let megapixels = estimate::megapixels(size) * encoded.facts.frames as f64;
+        estimate::remember(&self.cache, &bench.recipe, megapixels, encoded.elapsed.as_secs_f64());
         let kept = self.cache.store(key, &path).and_then(|()| self.cache.put(key, &elapsed_ms));
         if let Err(error) = kept {
             sink(Event::Warning(format!("the encode is not cached: {}", error.chain())));

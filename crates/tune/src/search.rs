@@ -56,7 +56,8 @@ impl<T> Found<T> {
 #[derive(Clone, Debug)]
 pub struct Quest<T> {
     pub target: f64,
-    /// The coarsest position.
+    /// The finest position that may be asked for, and the coarsest.
+    pub first: u32,
     pub last: u32,
     /// Where to begin if nothing is known.
     pub start: u32,
@@ -69,7 +70,7 @@ pub fn search<T, E>(
     quest: Quest<T>,
     mut measure: impl FnMut(u32) -> Result<(f64, T), E>,
 ) -> Result<Found<T>, E> {
-    let mut state = State { target: quest.target, last: quest.last, samples: quest.known };
+    let mut state = State { target: quest.target, first: quest.first, last: quest.last, samples: quest.known };
     let mut left = MAX_ENCODES;
     let mut looked_past = false;
     while left > 0 {
@@ -93,6 +94,7 @@ pub fn search<T, E>(
 
 struct State<T> {
     target: f64,
+    first: u32,
     last: u32,
     samples: Vec<Measured<T>>,
 }
@@ -113,7 +115,7 @@ impl<T> State<T> {
 
     /// Where to measure next; `None` when the answer stands.
     fn next(&self, start: u32, left: usize) -> Option<u32> {
-        let low = self.good().map_or(-1, |good| i64::from(good.position));
+        let low = self.good().map_or(i64::from(self.first) - 1, |good| i64::from(good.position));
         let high = self.bad().map_or(i64::from(self.last) + 1, |bad| i64::from(bad.position));
         if low + 1 >= high {
             return None;
@@ -169,7 +171,7 @@ impl<T> State<T> {
         let proven = match (best, self.bad()) {
             (Some(good), Some(bad)) => bad.position == good + 1,
             (Some(good), None) => good == self.last,
-            (None, bad) => bad.is_some_and(|bad| bad.position == 0),
+            (None, bad) => bad.is_some_and(|bad| bad.position <= self.first),
         };
         let best = self.samples.iter().position(|sample| Some(sample.position) == best);
         Found { best, proven, contradictions: contradictions(&self.samples), samples: self.samples }
@@ -198,7 +200,7 @@ mod tests {
 
     fn run(target: f64, last: u32, start: u32, curve: impl Fn(u32) -> f64) -> (Found<()>, usize) {
         let mut asked = 0;
-        let quest = Quest { target, last, start, known: Vec::new() };
+        let quest = Quest { target, first: 0, last, start, known: Vec::new() };
         let found = search(quest, |position| {
             asked += 1;
             Ok::<_, ()>((curve(position), ()))
@@ -267,7 +269,7 @@ mod tests {
     fn what_is_known_costs_nothing() {
         let curve = |position: u32| 100.0 - f64::from(position);
         let known = (0..=51).map(|position| Measured { position, score: curve(position), detail: () }).collect();
-        let quest = Quest { target: 90.0, last: 51, start: 20, known };
+        let quest = Quest { target: 90.0, first: 0, last: 51, start: 20, known };
         let found = search(quest, |_| Err("nothing is to be measured")).unwrap();
         assert_eq!(found.best().unwrap().position, 10);
     }

@@ -41,7 +41,8 @@ impl Workspace {
         Ok(Self { folder: Some(folder), path, _lock: lock, janitor })
     }
 
-    pub fn path(&self) -> &Path {
+    #[cfg(test)]
+    fn path(&self) -> &Path {
         &self.path
     }
 
