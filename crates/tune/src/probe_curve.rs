@@ -68,6 +68,7 @@ impl Curve<'_> {
             first,
             last: knob.last(),
             start: knob.position(knob.start),
+            slope: knob.slope(),
             known: known.iter().map(measured).collect(),
         };
         search::search(quest, |position| {

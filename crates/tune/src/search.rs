@@ -10,8 +10,6 @@ pub const MAX_ENCODES: usize = 8;
 pub const CONTRADICTION: f64 = 0.5;
 /// A miss by less than this is looked past once, because curves are not smooth at this scale.
 const NEAR_MISS: f64 = 0.1;
-/// What one step of a quality setting is worth before anything is known, in points of the score.
-const USUAL_SLOPE: f64 = 0.9;
 
 /// A measurement: the setting's place, its score, and what else the measurer wants to remember.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +57,9 @@ pub struct Quest<T> {
     /// The finest position that may be asked for, and the coarsest.
     pub first: u32,
     pub last: u32,
-    /// Where to begin if nothing is known.
+    /// Where to begin if nothing is known, and what a step is then worth, in points of the score.
     pub start: u32,
+    pub slope: f64,
     /// What is known already; it costs nothing.
     pub known: Vec<Measured<T>>,
 }
@@ -70,7 +69,7 @@ pub fn search<T, E>(
     quest: Quest<T>,
     mut measure: impl FnMut(u32) -> Result<(f64, T), E>,
 ) -> Result<Found<T>, E> {
-    let mut state = State { target: quest.target, first: quest.first, last: quest.last, samples: quest.known };
+    let mut state = State { target: quest.target, first: quest.first, last: quest.last, slope: quest.slope, samples: quest.known };
     let mut left = MAX_ENCODES;
     let mut looked_past = false;
     while left > 0 {
@@ -96,6 +95,7 @@ struct State<T> {
     target: f64,
     first: u32,
     last: u32,
+    slope: f64,
     samples: Vec<Measured<T>>,
 }
 
@@ -143,16 +143,38 @@ impl<T> State<T> {
         }
     }
 
+    /// Where the curve through the two, bent as the nearest third measurement says, meets the target.
     fn crossing(&self, good: &Measured<T>, bad: &Measured<T>) -> f64 {
         let (from, to) = (f64::from(good.position), f64::from(bad.position));
-        from + (good.score - self.target) / (good.score - bad.score).max(1e-9) * (to - from)
+        let slope = (bad.score - good.score) / (to - from);
+        let bend = self.bend(good, bad, slope);
+        let at = |x: f64| good.score + (x - from) * (slope + bend * (x - to));
+        // The curve begins above the target and ends below it, so halving finds a place between.
+        let (mut low, mut high) = (from, to);
+        for _ in 0..30 {
+            let middle = (low + high) / 2.0;
+            if at(middle) >= self.target { low = middle } else { high = middle }
+        }
+        low + 1e-6
+    }
+
+    /// The second difference through the nearest other measurement; 0 without one.
+    fn bend(&self, good: &Measured<T>, bad: &Measured<T>, slope: f64) -> f64 {
+        let other = |sample: &&Measured<T>| sample.position != good.position && sample.position != bad.position;
+        let distance = |sample: &&Measured<T>| {
+            sample.position.abs_diff(good.position).min(sample.position.abs_diff(bad.position))
+        };
+        let Some(third) = self.samples.iter().filter(other).min_by_key(distance) else { return 0.0 };
+        let x = f64::from(third.position);
+        let (from, to) = (f64::from(good.position), f64::from(bad.position));
+        (third.score - good.score - slope * (x - from)) / ((x - from) * (x - to))
     }
 
     /// Points of score per step, from the nearest other measurement; never so flat that a guess would leap to the end.
     fn slope_near(&self, sample: &Measured<T>) -> f64 {
         let others = self.samples.iter().filter(|other| other.position != sample.position);
         let nearest = others.min_by_key(|other| other.position.abs_diff(sample.position));
-        let slope = nearest.map_or(USUAL_SLOPE, |other| {
+        let slope = nearest.map_or(self.slope, |other| {
             (other.score - sample.score) / (f64::from(sample.position) - f64::from(other.position))
         });
         slope.clamp(0.2, 10.0)
@@ -200,7 +222,7 @@ mod tests {
 
     fn run(target: f64, last: u32, start: u32, curve: impl Fn(u32) -> f64) -> (Found<()>, usize) {
         let mut asked = 0;
-        let quest = Quest { target, first: 0, last, start, known: Vec::new() };
+        let quest = Quest { target, first: 0, last, start, slope: 0.9, known: Vec::new() };
         let found = search(quest, |position| {
             asked += 1;
             Ok::<_, ()>((curve(position), ()))
@@ -269,7 +291,7 @@ mod tests {
     fn what_is_known_costs_nothing() {
         let curve = |position: u32| 100.0 - f64::from(position);
         let known = (0..=51).map(|position| Measured { position, score: curve(position), detail: () }).collect();
-        let quest = Quest { target: 90.0, first: 0, last: 51, start: 20, known };
+        let quest = Quest { target: 90.0, first: 0, last: 51, start: 20, slope: 0.9, known };
         let found = search(quest, |_| Err("nothing is to be measured")).unwrap();
         assert_eq!(found.best().unwrap().position, 10);
     }

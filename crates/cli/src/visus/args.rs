@@ -17,6 +17,16 @@ pub struct Args {
 pub enum Command {
     /// Score a distorted video against its reference
     Score(Box<ScoreArgs>),
+    /// Find the quality setting of an encoder that gives a score
+    Search(Box<super::tune::args::SearchArgs>),
+    /// Compare encoders at the same score, with BD-rates
+    Compare(Box<super::tune::args::CompareArgs>),
+    /// Make a ladder of renditions for streaming
+    Ladder(Box<super::tune::args::LadderArgs>),
+    /// Find shots, and a setting for each
+    Shots(Box<super::tune::args::ShotsArgs>),
+    /// Look into the cache of encodes and scores, or clear it
+    Cache(super::tune::args::CacheCommand),
     /// List the built-in models and say which one fits which screen
     Models(ModelsArgs),
     /// List the metrics and their options

@@ -14,6 +14,7 @@ mod score;
 mod selftest;
 mod serve;
 mod shell;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,11 @@ pub fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
         Command::Score(args) => score::run(&args),
+        Command::Search(args) => tune::search(&args),
+        Command::Compare(args) => tune::compare(&args),
+        Command::Ladder(args) => tune::ladder(&args),
+        Command::Shots(args) => tune::shots(&args),
+        Command::Cache(args) => tune::cache(&args),
         Command::Models(args) => models::run(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -29,6 +29,16 @@ impl Knob {
         self
     }
 
+    /// What a step is usually worth near a good quality, in points of VMAF: scales of 64 steps have smaller ones.
+    pub fn slope(&self) -> f64 {
+        match self.last() {
+            0..=10 => 3.0,
+            11..=55 => 0.9,
+            56..=120 => 0.4,
+            _ => 0.15,
+        }
+    }
+
     /// The coarsest position; the finest is 0.
     pub fn last(&self) -> u32 {
         self.max.abs_diff(self.min)

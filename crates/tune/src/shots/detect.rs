@@ -2,7 +2,7 @@
 //!
 //! A cut is a difference that motion does not explain and that stands out from its neighbours. A flash looks like two cuts,
 //! but the picture after it is the one before it. A dissolve is a slow change whose middle is the mean of its ends and
-//! whose ends are not alike. A fade goes through a flat picture.
+//! whose ends are not alike; under heavy motion it cannot be told from that. A fade goes through a flat picture.
 
 use super::Shot;
 use super::look::{SLOW, Traits};

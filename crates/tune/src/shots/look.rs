@@ -36,7 +36,7 @@ pub struct Traits {
     /// Differences to the frames 2, 3, … before.
     pub lagged: [f32; FLASH_LAGS],
     /// Difference to the frame [`SLOW`] before, how far the one in the middle is from their mean, and how alike the two
-    /// are, whatever their brightness.
+    /// are, all without their brightness.
     pub slow: f32,
     pub bend: f32,
     pub alike: f32,
@@ -55,11 +55,13 @@ pub struct Look {
     recent: VecDeque<Small>,
     /// Below half of this a difference is not worth a search for motion.
     threshold: f32,
+    /// Frames for which a flash may still end.
+    after_jump: usize,
 }
 
 impl Look {
     pub fn new(threshold: f64) -> Self {
-        Self { recent: VecDeque::with_capacity(SLOW + 1), threshold: threshold as f32 }
+        Self { recent: VecDeque::with_capacity(SLOW + 1), threshold: threshold as f32, after_jump: 0 }
     }
 
     /// The traits of the next frame.
@@ -80,13 +82,18 @@ impl Look {
             traits.histogram = 1.0 - shared;
         }
         for (lag, value) in traits.lagged.iter_mut().enumerate() {
-            *value = before(lag + 2).map_or(f32::MAX, |old| difference(&old.samples, &small.samples));
+            // Only after a jump is it worth knowing; then motion must not hide that the old picture is back.
+            let back = |old| if self.after_jump > 0 { residual(old, &small) } else { difference(&old.samples, &small.samples) };
+            *value = before(lag + 2).map_or(f32::MAX, back);
         }
         if let (Some(old), Some(middle)) = (before(SLOW), before(SLOW / 2)) {
-            traits.slow = difference(&old.samples, &small.samples);
-            traits.bend = bend(&old.samples, &middle.samples, &small.samples);
-            traits.alike = correlation(&old.samples, &small.samples);
+            let [old, middle, new] = [&old.samples, &middle.samples, &small.samples].map(|samples| centred(samples));
+            traits.slow = difference(&old, &new);
+            traits.bend = bend(&old, &middle, &new);
+            traits.alike = correlation(&old, &new);
         }
+        let jump = traits.difference >= self.threshold / 2.0;
+        self.after_jump = if jump { FLASH_LAGS + 1 } else { self.after_jump.saturating_sub(1) };
         if self.recent.len() == SLOW {
             self.recent.pop_front();
         }
@@ -153,6 +160,12 @@ fn moments(samples: &[f32]) -> (f32, f32) {
 
 fn difference(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f32>() / a.len().max(1) as f32
+}
+
+/// The picture without its brightness, so that changing light is no change.
+fn centred(samples: &[f32]) -> Vec<f32> {
+    let mean = moments(samples).0;
+    samples.iter().map(|sample| sample - mean).collect()
 }
 
 /// How far the middle picture is from the mean of the other two: near 0 where one dissolves into the other.

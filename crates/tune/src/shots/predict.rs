@@ -82,7 +82,7 @@ mod tests {
         assert!(guess(6.0, 2.0, 95.0).predicted_crf < guess(6.0, 2.0, 85.0).predicted_crf);
         assert!(guess(20.0, 2.0, 90.0).predicted_crf < guess(3.0, 2.0, 90.0).predicted_crf);
         assert_eq!(guess(6.0, 0.0, 10.0).predicted_crf, 35);
-        assert_eq!(guess(200.0, 0.0, 99.0).predicted_crf, 18);
+        assert_eq!(guess(400.0, 0.0, 99.0).predicted_crf, 18);
         let shot = guess(6.0, 2.0, 90.0);
         assert_eq!((shot.start_frame, shot.end_frame, shot.frames), (10, 29, 20));
         assert!(predicted_csv(&[shot]).ends_with("\n0,10,29,20,6,2,30\n"));
