@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use visus_child::{Finished, Stream, Words};
 use visus_engine::Cancel;
-use visus_video::{ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
+use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
 
 use crate::rgb::{RgbTarget, to_yuv};
 use crate::tools::input_args;
-use crate::{MediaError, Probe, Tools};
+use crate::{Delivery, MediaError, Probe, Tools};
 
 /// How a file is decoded.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,17 @@ impl Decoder {
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
         let format = probe.format(options.upright)?;
-        let errand = tools.errand(&tools.ffmpeg, arguments(tools, path, probe, options), tools.limit());
+        Self::start(tools, arguments(tools, path, probe, options, &[]), format, probe, options)
+    }
+
+    fn start(
+        tools: &Tools,
+        args: Vec<OsString>,
+        format: Format,
+        probe: &Probe,
+        options: &DecodeOptions,
+    ) -> Result<Self, MediaError> {
+        let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
         let cancel = options.cancel.clone();
         let stream = Stream::start(&errand, move || cancel.is_fired())
             .map_err(|broken| tools.broken("ffmpeg", broken, tools.limit()))?;
@@ -87,9 +97,26 @@ impl Decoder {
         })
     }
 
-    /// What ffmpeg complained about so far, if it was forgiven: its first line.
-    pub fn complaint(&self) -> Option<String> {
-        first_line(&self.words.text())
+    /// Starts ffmpeg for small grey pictures of the first frames, to look at a file from afar.
+    pub(crate) fn open_small(
+        tools: &Tools,
+        path: &Path,
+        probe: &Probe,
+        options: &DecodeOptions,
+        (size, frames): ((usize, usize), u64),
+    ) -> Result<Self, MediaError> {
+        let mut probe = probe.clone();
+        let refused = |source| MediaError::Format { file: probe.file.clone(), source };
+        let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
+        probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
+        let shrink = format!("scale={}:{}:flags=area", size.0, size.1);
+        let more = ["-vf", &shrink, "-frames:v", &frames.to_string()].map(OsString::from);
+        Self::start(tools, arguments(tools, path, &probe, options, &more), format, &probe, options)
+    }
+
+    /// What ffmpeg says, to be read at any time.
+    pub(crate) fn words(&self) -> Words {
+        self.words.clone()
     }
 
     fn step(&mut self, take: impl FnOnce(&mut Reader) -> Result<bool, ReadError>) -> Result<bool, ReadError> {
@@ -207,7 +234,13 @@ impl Read for Tap {
     }
 }
 
-fn arguments(tools: &Tools, path: &Path, probe: &Probe, options: &DecodeOptions) -> Vec<OsString> {
+fn arguments(
+    tools: &Tools,
+    path: &Path,
+    probe: &Probe,
+    options: &DecodeOptions,
+    more: &[OsString],
+) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", "error"].map(Into::into).to_vec();
     if let Some(hwaccel) = &options.hwaccel {
         args.extend(["-hwaccel".into(), hwaccel.into()]);
@@ -216,6 +249,7 @@ fn arguments(tools: &Tools, path: &Path, probe: &Probe, options: &DecodeOptions)
     args.extend(input_args(path));
     args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);
     args.extend(tools.every_frame_once().map(Into::into));
+    args.extend_from_slice(more);
     let pix_fmt = OsString::from(&probe.delivery.pix_fmt);
     args.extend(["-pix_fmt".into(), pix_fmt, "-f".into(), "rawvideo".into(), "pipe:1".into()]);
     args
@@ -263,7 +297,7 @@ fn first_damage(words: &str) -> Option<String> {
     words.lines().find(told).map(clean)
 }
 
-fn first_line(words: &str) -> Option<String> {
+pub(crate) fn first_line(words: &str) -> Option<String> {
     words.lines().find(|line| !line.trim().is_empty()).map(clean)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use visus_engine::Side;
 use visus_video::{FormatError, ReadError};
 
 /// What is wrong with a tool, a file, or a pair of files.
@@ -36,9 +37,21 @@ pub enum MediaError {
     Read(#[from] ReadError),
     #[error("{0}")]
     Picture(String),
+    #[error("the {side} video: {source}")]
+    OneSide { side: Side, source: Box<MediaError> },
+    #[error("the reference video: {reference}; the distorted video: {distorted}")]
+    BothSides { reference: Box<MediaError>, distorted: Box<MediaError> },
 }
 
 impl MediaError {
+    pub(crate) fn on(self, side: Side) -> Self {
+        Self::OneSide { side, source: Box::new(self) }
+    }
+
+    pub(crate) fn both(reference: Self, distorted: Self) -> Self {
+        Self::BothSides { reference: Box::new(reference), distorted: Box::new(distorted) }
+    }
+
     pub(crate) fn open(path: &Path, reason: impl ToString) -> Self {
         Self::Open { file: shown(path), reason: reason.to_string() }
     }
