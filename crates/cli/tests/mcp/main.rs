@@ -9,3 +9,4 @@ mod protocol;
 mod schema;
 mod sdk;
 mod tools;
+mod tuning;

@@ -8,6 +8,7 @@ pub mod job;
 pub mod models;
 mod outputs;
 pub mod score_args;
+pub mod tuning;
 
 use serde_json::{Map, Value};
 
@@ -172,6 +173,10 @@ pub static TOOLS: &[Tool] = &[
         fields: || VMAF_BENCH,
         output: outputs::benchmark,
     },
+    tuning::RUN_COMPARE,
+    tuning::RUN_LADDER,
+    tuning::RUN_TUNE_PER_SHOT,
+    tuning::VMAF_PER_SHOT,
     Tool {
         name: "get_job",
         title: "Get a job",
