@@ -8,6 +8,7 @@
 
 mod stream;
 pub mod supervise;
+pub mod sweep;
 
 pub use stream::{Stream, Words};
 

@@ -17,12 +17,18 @@ const CANNOT_START: u8 = 127;
 /// Runs `args` (program and arguments) under supervision and exits as it does.
 #[cfg(unix)]
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    unix::main(args.collect())
+    let args: Vec<OsString> = args.collect();
+    if crate::sweep::is_asked(&args) { crate::sweep::main(&args) } else { unix::main(args) }
 }
 
 /// Without process groups there is nothing to supervise with.
 #[cfg(not(unix))]
-pub fn main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.collect();
+    if crate::sweep::is_asked(&args) {
+        return crate::sweep::main(&args);
+    }
+    let mut args = args.into_iter();
     let Some(program) = args.next() else { return ExitCode::from(CANNOT_START) };
     let status = std::process::Command::new(program).args(args).status();
     let code = status.ok().and_then(|status| status.code());

@@ -99,6 +99,9 @@ impl Server {
             return self.start_score(ScoreArgs::read(tool.name, names, given)?, owner).await;
         }
         let values = Values::read(tool.name, tool.fields(), given)?;
+        if tools::tuning::NAMES.contains(&tool.name) {
+            return self.start_tuning(tool.name, values, owner).await;
+        }
         let id = || values.text("job_id").unwrap_or_default();
         let answer = match tool.name {
             "get_job" => {
@@ -168,6 +171,21 @@ impl Server {
                 backends::probe(&server, &backend, context).map(Output::Value)
             }
         });
+        let handle = self.jobs().submit(owner, tool, work)?;
+        Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
+    }
+
+    /// Encodes and measures, from any door.
+    async fn start_tuning(
+        &self,
+        tool: &'static str,
+        values: Values,
+        owner: &Owner,
+    ) -> Result<Started, ToolError> {
+        let (background, server) = (values.flag("background"), self.clone());
+        let request = blocking(move || tools::tuning::Request::prepare(tool, values, &server)).await??;
+        let server = self.clone();
+        let work: Work = Box::new(move |context| request.run(&server, context));
         let handle = self.jobs().submit(owner, tool, work)?;
         Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
     }

@@ -1,3 +1,42 @@
 //! Tuning: encoders, the search for a quality, comparison of encoders, ladders and plans per shot.
 
 #![forbid(unsafe_code)]
+
+pub mod bd;
+pub mod cache;
+mod codecs;
+mod compare;
+mod decode;
+mod encode;
+pub mod encoders;
+mod error;
+mod estimate;
+mod event;
+mod find;
+pub mod hull;
+mod lab;
+mod ladder;
+pub mod manifest;
+pub mod mp4;
+pub mod plot;
+mod probe_curve;
+pub mod samples;
+mod score;
+pub mod search;
+pub mod shots;
+mod source;
+mod tools;
+mod workspace;
+
+pub use compare::{CompareSettings, Comparison, Delta, Row, compare};
+pub use encode::Recipe;
+pub use error::TuneError;
+pub use event::{Estimate, Event, Sink};
+pub use find::{Attempt, FindAnswer, FindSettings, find};
+pub use lab::{Bench, Lab, Made, Measure};
+pub use ladder::{Failure, Ladder, LadderSettings, Rendition, ladder};
+pub use probe_curve::{Curve, Sample};
+pub use score::{Judge, Pooling};
+pub use source::{RawShape, Source, Window, looks_raw};
+pub use tools::Tools;
+pub use workspace::write_atomically;

@@ -27,6 +27,16 @@ pub enum Command {
     Merge(super::merge::MergeArgs),
     /// Make a page or a plot of a JSON report, visus' or libvmaf's
     Report(super::pages::ReportArgs),
+    /// Find the quality setting of an encoder that gives a score
+    Search(Box<super::tune::args::SearchArgs>),
+    /// Compare encoders at the same score, with BD-rates
+    Compare(Box<super::tune::args::CompareArgs>),
+    /// Make a ladder of renditions for streaming
+    Ladder(Box<super::tune::args::LadderArgs>),
+    /// Find shots, and a setting for each
+    Shots(Box<super::tune::args::ShotsArgs>),
+    /// Look into the cache of encodes and scores, or clear it
+    Cache(super::tune::args::CacheCommand),
     /// List the built-in models and say which one fits which screen
     Models(ModelsArgs),
     /// List the metrics and their options

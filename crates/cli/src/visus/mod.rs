@@ -23,6 +23,7 @@ mod score;
 mod selftest;
 mod serve;
 mod shell;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,11 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => pages::run(&args),
+        Command::Search(args) => tune::search(&args),
+        Command::Compare(args) => tune::compare(&args),
+        Command::Ladder(args) => tune::ladder(&args),
+        Command::Shots(args) => tune::shots(&args),
+        Command::Cache(args) => tune::cache(&args),
         Command::Models(args) => models::run(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -11,3 +11,4 @@ mod protocol;
 mod schema;
 mod sdk;
 mod tools;
+mod tuning;

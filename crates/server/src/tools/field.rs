@@ -17,6 +17,11 @@ pub enum Kind {
         min: i64,
         max: i64,
     },
+    /// A number from here to there.
+    Number {
+        min: f64,
+        max: f64,
+    },
     Flag,
     /// Texts, at most so many.
     Texts {
@@ -66,6 +71,7 @@ impl Field {
             Kind::Choice(numbers) => json!({ "type": "integer", "enum": numbers }),
             Kind::Whole { min, max } if max >= MANY => json!({ "type": "integer", "minimum": min }),
             Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
             Kind::Flag => json!({ "type": "boolean" }),
             Kind::Texts { most } => {
                 json!({ "type": "array", "items": { "type": "string" }, "maxItems": most })
@@ -97,6 +103,10 @@ impl Field {
                 _ if max >= MANY && min == 0 => refuse("must be a non-negative integer".to_owned()),
                 _ if max >= MANY => refuse(format!("must be an integer >= {min}")),
                 _ => refuse(format!("must be an integer in range [{min}, {max}]")),
+            },
+            Kind::Number { min, max } => match value.as_f64() {
+                Some(number) if (min..=max).contains(&number) => Ok(()),
+                _ => refuse(format!("must be a number in range [{min}, {max}]")),
             },
             Kind::Flag if value.is_boolean() => Ok(()),
             Kind::Flag => refuse("must be true or false".to_owned()),
@@ -190,6 +200,10 @@ impl Values {
         whole(self.map.get(name)?)
     }
 
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.map.get(name)?.as_f64()
+    }
+
     /// A whole number that the table keeps from being negative.
     pub fn count(&self, name: &str) -> Option<u64> {
         u64::try_from(self.whole(name)?).ok()
@@ -264,6 +278,7 @@ mod tests {
         Field::new("feature", Kind::Texts { most: 2 }, "f"),
         Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "g"),
         Field::new("fast", Kind::Flag, "h"),
+        Field::new("target", Kind::Number { min: 0.0, max: 110.0 }, "i"),
     ];
 
     fn read(value: Value) -> Result<Values, String> {
@@ -297,6 +312,8 @@ mod tests {
             ("bitdepth", json!(9), "invalid bitdepth 9: must be one of 8|10"),
             ("tiny_crf", json!(64), "invalid tiny_crf 64: must be an integer in range [0, 63]"),
             ("fast", json!(1), "invalid fast 1: must be true or false"),
+            ("target", json!(110.5), "invalid target 110.5: must be a number in range [0, 110]"),
+            ("target", json!("90"), "invalid target '90': must be a number in range [0, 110]"),
             ("ref", json!(7), "invalid ref 7: must be a string"),
             ("feature", json!("psnr"), "invalid feature 'psnr': must be an array of strings"),
             ("feature", json!(["a", "b", "c"]), "invalid feature '3 entries': at most 2 are allowed"),

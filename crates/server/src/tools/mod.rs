@@ -10,6 +10,7 @@ pub mod models;
 mod outputs;
 pub mod score_args;
 pub mod tiny_args;
+pub mod tuning;
 
 use serde_json::{Map, Value};
 
@@ -187,6 +188,10 @@ pub static TOOLS: &[Tool] = &[
         fields: || VMAF_BENCH,
         output: outputs::benchmark,
     },
+    tuning::RUN_COMPARE,
+    tuning::RUN_LADDER,
+    tuning::RUN_TUNE_PER_SHOT,
+    tuning::VMAF_PER_SHOT,
     Tool {
         name: "eval_model_on_split",
         title: "Evaluate a model",

@@ -1,0 +1,335 @@
+//! The arguments of the tuning commands.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
+use visus_tune::Pooling;
+use visus_tune::hull::Spacing;
+
+use crate::visus::args::Size;
+
+/// The video that is encoded.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct SourceArgs {
+    /// The source: any video that ffmpeg reads, Y4M, or raw video (with --size, --pix-fmt and --rate)
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    pub source: PathBuf,
+
+    /// Size of raw video
+    #[arg(short, long, value_name = "WIDTHxHEIGHT")]
+    pub size: Option<Size>,
+
+    /// Sample format of the encode, and of raw video, by ffmpeg's name, such as yuv420p10le [default: the source's]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub pix_fmt: Option<String>,
+
+    /// Frames per second of raw video, as 25 or 30000/1001
+    #[arg(short, long, value_name = "FPS")]
+    pub rate: Option<String>,
+}
+
+/// How encodes are made and measured.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct MeasureArgs {
+    /// The model: a built-in version, a JSON file, libvmaf's `version=…` form, or auto
+    #[arg(short, long, default_value = "vmaf_v0.6.1")]
+    pub model: String,
+
+    /// What the frames' scores are pooled to: mean, harmonic, min, p1, p5, p10
+    #[arg(long, default_value = "mean", value_name = "METRIC")]
+    pub metric: Pooling,
+
+    /// The encoder's speed setting, in its own words
+    #[arg(long)]
+    pub preset: Option<String>,
+
+    /// A further option of ffmpeg for the encoder, as tune=film; may be repeated
+    #[arg(long = "enc", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+
+    /// How many samples stand for the source; 0 takes all of it [default: by length]
+    #[arg(long, value_name = "N")]
+    pub samples: Option<u32>,
+
+    /// Seconds of each sample
+    #[arg(long, value_name = "SECONDS", default_value_t = 4.0)]
+    pub sample_duration: f64,
+
+    #[command(flatten)]
+    pub cache: CacheArgs,
+
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress, no list of encodes
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Where results are kept.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct CacheArgs {
+    /// The folder of the cache [default: VISUS_CACHE_DIR, else visus in the user's cache folder]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub cache_dir: Option<PathBuf>,
+
+    /// What the cache may take, as 4G or 500M [default: VISUS_CACHE_SIZE, else 4G]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub cache_size: Option<u64>,
+
+    /// Neither use nor fill the cache
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  visus search film.mkv --target 95 --encoder libsvtav1
+  visus search film.mkv --target 93 --metric p5 --encoder libx265 --preset slow -o film.mp4
+  visus search clip.yuv --size 1920x1080 --pix-fmt yuv420p --rate 25 --target 90 --max-size 20M")]
+pub struct SearchArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The score to reach
+    #[arg(short, long)]
+    pub target: f64,
+
+    /// The encoder, by ffmpeg's name
+    #[arg(short, long, default_value = "libx264")]
+    pub encoder: String,
+
+    /// How far the whole encode may be from the target before the setting is corrected
+    #[arg(long, default_value_t = 0.5)]
+    pub tolerance: f64,
+
+    /// Fail unless the encode is this many percent smaller than the source file
+    #[arg(long, value_name = "PERCENT")]
+    pub min_savings: Option<f64>,
+
+    /// Fail if the encode is larger, as 20M or 1.5G
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_size: Option<u64>,
+
+    /// Write the encode that was found
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  visus compare film.mkv --targets 95 --encoders libx264,libx265,libsvtav1
+  visus compare film.mkv --targets 90,95 --encoders libsvtav1,libaom-av1 --html report.html")]
+pub struct CompareArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The scores to reach
+    #[arg(short, long, value_delimiter = ',', default_value = "95")]
+    pub targets: Vec<f64>,
+
+    /// The encoders; the first is the one that others are compared with
+    #[arg(short, long, value_delimiter = ',', default_value = "libx264,libx265,libsvtav1")]
+    pub encoders: Vec<String>,
+
+    /// One encoder after another, for honest times
+    #[arg(long)]
+    pub no_parallel: bool,
+
+    #[command(flatten)]
+    pub plots: PlotArgs,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Pictures of a result.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct PlotArgs {
+    /// Write a picture
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
+
+    /// Write a page with picture and table
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LadderFormat {
+    Json,
+    Hls,
+    Dash,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  visus ladder film.mkv --resolutions 1920x1080,1280x720,640x360 --targets 95,85,75
+  visus ladder film.mkv --resolutions 1280x720,640x360 --targets 93,80 --encoder libsvtav1 --package out/")]
+pub struct LadderArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// Sizes of renditions, none larger than the source
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub resolutions: Vec<Size>,
+
+    /// The scores to reach, at the size of the source
+    #[arg(short, long, value_delimiter = ',', default_value = "95,85,75")]
+    pub targets: Vec<f64>,
+
+    /// The encoder, by ffmpeg's name
+    #[arg(short, long, default_value = "libx264")]
+    pub encoder: String,
+
+    /// How many renditions at most
+    #[arg(long, default_value_t = 5)]
+    pub tiers: usize,
+
+    /// What is the same from one rendition to the next: log_bitrate, vmaf, uniform
+    #[arg(long, default_value = "log_bitrate")]
+    pub spacing: Spacing,
+
+    /// What to print
+    #[arg(short, long, value_enum, default_value = "json")]
+    pub format: LadderFormat,
+
+    /// Encode every rendition whole and write files, playlists and a DASH description into this folder
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub package: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub plots: PlotArgs,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanFormat {
+    /// A table for people
+    Table,
+    Json,
+    Shell,
+    Csv,
+    /// zones= for x264
+    X264Zones,
+    /// zones= for x265
+    X265Zones,
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  visus shots film.mkv                                   list the shots
+  visus shots film.mkv --target 93 --encoder libx265     a setting for each shot
+  visus shots film.mkv --target 93 --format x264-zones
+  visus shots film.mkv --target 93 -o film.mp4           encode, join and measure")]
+pub struct ShotsArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// The score that every shot is to reach; without it, shots are only listed
+    #[arg(short, long)]
+    pub target: Option<f64>,
+
+    /// The encoder, by ffmpeg's name
+    #[arg(short, long, default_value = "libx264")]
+    pub encoder: String,
+
+    /// The mean difference of luma, on the 8-bit scale, from which a change can be a cut
+    #[arg(long, default_value_t = 12.0)]
+    pub threshold: f64,
+
+    /// What to print
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub format: PlanFormat,
+
+    /// Write the joined encode
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "target")]
+    pub output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub plots: PlotArgs,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CacheCommand {
+    #[command(subcommand)]
+    pub action: CacheAction,
+
+    #[command(flatten)]
+    pub cache: CacheArgs,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum CacheAction {
+    /// List what is kept, the last used first
+    Ls,
+    /// Remove everything
+    Clear,
+}
+
+/// `20M`, `1.5G`, `1000`: powers of 1024.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let refuse = || format!("'{text}' is not a size; write it as 500K, 20M, 1.5G or a number of bytes");
+    let upper = text.trim().to_ascii_uppercase();
+    let bare = upper.trim_end_matches("IB").trim_end_matches('B');
+    let (number, shift) = match bare.chars().last() {
+        Some('K') => (&bare[..bare.len() - 1], 10),
+        Some('M') => (&bare[..bare.len() - 1], 20),
+        Some('G') => (&bare[..bare.len() - 1], 30),
+        Some('T') => (&bare[..bare.len() - 1], 40),
+        _ => (bare, 0),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| refuse())?;
+    let size = number * (1u64 << shift) as f64;
+    if size.is_finite() && (1.0..1e18).contains(&size) { Ok(size as u64) } else { Err(refuse()) }
+}
+
+/// `25`, `29.97`, `30000/1001`.
+pub fn rate(text: &str) -> Result<(u32, u32), String> {
+    let refuse = || format!("'{text}' is not a frame rate; write it as 25, 29.97 or 30000/1001");
+    if let Some((frames, seconds)) = text.split_once('/') {
+        let pair = (frames.trim().parse().map_err(|_| refuse())?, seconds.trim().parse().map_err(|_| refuse())?);
+        return if pair.0 > 0 && pair.1 > 0 { Ok(pair) } else { Err(refuse()) };
+    }
+    let number: f64 = text.trim().parse().map_err(|_| refuse())?;
+    if !(0.001..=1000.0).contains(&number) {
+        return Err(refuse());
+    }
+    let whole = number.fract() == 0.0;
+    Ok(if whole { (number as u32, 1) } else { ((number * 1001.0 / 1000.0).round() as u32 * 1000, 1001) })
+        .map(|found: (u32, u32)| {
+            let close = (f64::from(found.0) / f64::from(found.1) - number).abs() < 0.01;
+            if close { found } else { ((number * 1000.0).round() as u32, 1000) }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_rates() {
+        assert_eq!(bytes("20M"), Ok(20 << 20));
+        assert_eq!(bytes("1.5GiB"), Ok(3 << 29));
+        assert_eq!(bytes("1000"), Ok(1000));
+        for text in ["", "M", "-1", "many", "nan", "0"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(rate("25"), Ok((25, 1)));
+        assert_eq!(rate("30000/1001"), Ok((30000, 1001)));
+        assert_eq!(rate("29.97"), Ok((30000, 1001)));
+        assert_eq!(rate("12.5"), Ok((12500, 1000)));
+        for text in ["", "0", "1/0", "fast", "-25"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}

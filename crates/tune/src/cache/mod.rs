@@ -1,0 +1,206 @@
+//! What was encoded and measured before, found again by content.
+//!
+//! An entry's name is the SHA-256 of everything its value depends on. Values appear by rename, so a reader sees a whole
+//! one or none, whoever is killed when. Work on one key is done by one process at a time, under a file lock that the
+//! system releases when its holder dies. When the folder outgrows its limit, what was not used for longest goes first.
+
+mod store;
+
+pub use store::{Cleared, Entry, Usage};
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use visus_engine::Cancel;
+
+use crate::TuneError;
+
+/// What a value depends on, and its hash.
+#[derive(Clone, Debug)]
+pub struct Key {
+    facts: Value,
+    digest: String,
+}
+
+impl Key {
+    /// Facts are objects that are written in one place each, so their text is always the same.
+    pub fn new(facts: Value) -> Self {
+        let digest = hex(&Sha256::digest(facts.to_string().as_bytes()));
+        Self { facts, digest }
+    }
+
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The size that a cache is held to unless told otherwise.
+pub const DEFAULT_LIMIT: u64 = 4 << 30;
+/// The layout's version; another one is another folder.
+const LAYOUT: &str = "v1";
+/// How often a busy lock is tried again.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// A folder of values and files.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+    limit: u64,
+    // Keeps a folder alive that is only for this run.
+    _temporary: Option<std::sync::Arc<tempfile::TempDir>>,
+}
+
+/// Work on a key; others wait until it is dropped.
+#[derive(Debug)]
+pub struct Guard {
+    _lock: Option<File>,
+}
+
+impl Cache {
+    /// A cache in this folder.
+    pub fn open(folder: &Path, limit: u64) -> Result<Self, TuneError> {
+        let root = folder.join(LAYOUT);
+        for name in ["entries", "files", "locks", "tmp"] {
+            let path = root.join(name);
+            std::fs::create_dir_all(&path).map_err(|error| TuneError::io(&path, error))?;
+        }
+        Ok(Self { root, limit, _temporary: None })
+    }
+
+    /// A cache that is gone with its last handle.
+    pub fn temporary() -> Result<Self, TuneError> {
+        let folder = tempfile::Builder::new().prefix("visus-cache-").tempdir();
+        let folder = folder.map_err(|error| TuneError::io(&std::env::temp_dir(), error))?;
+        let mut cache = Self::open(folder.path(), DEFAULT_LIMIT)?;
+        cache._temporary = Some(std::sync::Arc::new(folder));
+        Ok(cache)
+    }
+
+    /// Where the cache is unless told otherwise: `VISUS_CACHE_DIR`, else the user's cache folder.
+    pub fn usual_folder() -> Option<PathBuf> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let system = || {
+            if cfg!(windows) {
+                return variable("LOCALAPPDATA");
+            }
+            let home = variable("HOME");
+            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
+            variable("XDG_CACHE_HOME").or_else(|| home.map(|home| home.join(folder)))
+        };
+        variable("VISUS_CACHE_DIR").or_else(|| system().map(|folder| folder.join("visus")))
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where workspaces are made, on the same device as the files.
+    pub fn workspaces(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    fn entry_path(&self, key: &Key) -> PathBuf {
+        self.root.join("entries").join(&key.digest[..2]).join(format!("{}.json", key.digest))
+    }
+
+    fn file_path(&self, key: &Key) -> PathBuf {
+        self.root.join("files").join(&key.digest[..2]).join(&key.digest)
+    }
+
+    /// The value of a key. One that cannot be read is removed and counts as absent.
+    pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        let path = self.entry_path(key);
+        let text = std::fs::read_to_string(&path).ok()?;
+        let parsed = serde_json::from_str::<Value>(&text).ok().filter(|entry| entry["facts"] == key.facts);
+        match parsed.and_then(|mut entry| serde_json::from_value(entry["value"].take()).ok()) {
+            Some(value) => {
+                store::touch(&path);
+                Some(value)
+            }
+            None => {
+                let _ = std::fs::remove_file(&path);
+                None
+            }
+        }
+    }
+
+    pub fn put<T: Serialize>(&self, key: &Key, value: &T) -> Result<(), TuneError> {
+        let path = self.entry_path(key);
+        let value = serde_json::to_value(value)
+            .map_err(|error| TuneError::io(&path, std::io::Error::other(error)))?;
+        let text = json!({ "facts": key.facts, "value": value }).to_string();
+        self.place(&path, |file| std::io::Write::write_all(file, text.as_bytes()))
+    }
+
+    /// The stored file of a key, as a link or copy at `to`, so that it stays while it is used.
+    pub fn fetch(&self, key: &Key, to: &Path) -> bool {
+        let path = self.file_path(key);
+        store::touch(&path);
+        std::fs::hard_link(&path, to).is_ok() || std::fs::copy(&path, to).is_ok()
+    }
+
+    /// Stores a file. One that would fill half of the cache is not worth it.
+    pub fn store(&self, key: &Key, from: &Path) -> Result<(), TuneError> {
+        let length = from.metadata().map_err(|error| TuneError::io(from, error))?.len();
+        if length > self.limit / 2 {
+            return Ok(());
+        }
+        let path = self.file_path(key);
+        self.place(&path, |file| {
+            let mut source = File::open(from)?;
+            std::io::copy(&mut source, file).map(drop)
+        })
+    }
+
+    /// Writes beside and renames. The folder may be cleared by another process meanwhile; then it is made again.
+    fn place(&self, path: &Path, write: impl Fn(&mut File) -> std::io::Result<()>) -> Result<(), TuneError> {
+        let fail = |error| TuneError::io(path, error);
+        let folder = path.parent().unwrap_or(&self.root);
+        let mut outcome = Ok(());
+        for _ in 0..3 {
+            std::fs::create_dir_all(folder).map_err(fail)?;
+            outcome = tempfile::Builder::new().prefix(".new-").tempfile_in(folder).and_then(|mut file| {
+                write(file.as_file_mut())?;
+                file.persist(path).map(drop).map_err(|error| error.error)
+            });
+            match &outcome {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                _ => break,
+            }
+        }
+        outcome.map_err(fail)?;
+        self.evict();
+        Ok(())
+    }
+
+    /// Waits until nobody else works on the key.
+    pub fn lock(&self, key: &Key, cancel: &Cancel) -> Result<Guard, TuneError> {
+        // Locks are shared by hash, so that there is no end to clear up: a few thousand empty files at most.
+        let path = self.root.join("locks").join(&key.digest[..3]);
+        let Ok(file) = File::create(&path) else { return Ok(Guard { _lock: None }) };
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Guard { _lock: Some(file) }),
+                Err(std::fs::TryLockError::WouldBlock) => {}
+                // A file system without locks: work may be done twice, nothing worse.
+                Err(std::fs::TryLockError::Error(_)) => return Ok(Guard { _lock: None }),
+            }
+            if cancel.is_fired() {
+                return Err(TuneError::Cancelled);
+            }
+            std::thread::sleep(RETRY);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

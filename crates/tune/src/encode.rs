@@ -1,0 +1,123 @@
+//! One encode: from a window of the source to an MP4 file in an owned folder.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use visus_engine::Cancel;
+
+use crate::TuneError;
+use crate::encoders::{Adapter, Choices, reason};
+use crate::mp4::{self, Mp4Facts};
+use crate::source::{Source, Window};
+use crate::tools::{Tools, file_url};
+
+/// How a source is encoded.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    pub adapter: &'static Adapter,
+    pub choices: Choices,
+    /// Another size than the source's.
+    pub size: Option<(u32, u32)>,
+}
+
+impl Recipe {
+    /// ffmpeg's arguments for a window at a quality, without the program and the output.
+    pub fn arguments(&self, source: &Source, window: Window, quality: i32) -> Vec<OsString> {
+        let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-y"].map(OsString::from).to_vec();
+        args.extend(source.input(window));
+        args.extend(["-an", "-sn", "-dn", "-map_metadata", "-1"].map(OsString::from));
+        if let Some((width, height)) = self.size {
+            args.extend(["-vf".into(), format!("scale={width}:{height}:flags=bicubic").into()]);
+        }
+        args.extend(["-fps_mode", "passthrough"].map(OsString::from));
+        args.extend(self.adapter.arguments(quality, &self.choices).into_iter().map(OsString::from));
+        args
+    }
+
+    /// The container's name for ffmpeg. ProRes stands in QuickTime files.
+    pub fn container(&self) -> &'static str {
+        if self.adapter.codec == "prores" { "mov" } else { "mp4" }
+    }
+
+    /// A command that a person can run to make the same encode.
+    pub fn command(&self, source: &Source, window: Window, quality: i32, output: &Path) -> Vec<String> {
+        let mut args = vec!["ffmpeg".to_owned()];
+        let shown = |word: OsString| word.to_string_lossy().into_owned();
+        args.extend(self.arguments(source, window, quality).into_iter().map(shown));
+        args.extend(["-f".to_owned(), self.container().to_owned(), shown(file_url(output))]);
+        args
+    }
+}
+
+/// A finished encode.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    pub facts: Mp4Facts,
+    pub elapsed: Duration,
+}
+
+/// Encodes into `output`, which lies in an owned folder. `frames` hears the progress.
+pub fn encode(
+    recipe: &Recipe,
+    source: &Source,
+    window: Window,
+    quality: i32,
+    output: &Path,
+    tools: &Tools,
+    cancel: &Cancel,
+    frames: impl FnMut(u64),
+) -> Result<Encoded, TuneError> {
+    let started = Instant::now();
+    let mut args = recipe.arguments(source, window, quality);
+    args.extend(["-v", "error", "-nostats", "-progress", "pipe:1", "-f", recipe.container()].map(OsString::from));
+    args.push(file_url(output));
+    let finished = tools.work(&args, cancel, frames)?;
+    let failed = |reason: String| TuneError::Encode {
+        encoder: recipe.adapter.name.to_owned(),
+        knob: recipe.adapter.knob.name.to_owned(),
+        quality,
+        reason,
+    };
+    if is_full(&finished.stderr) {
+        return Err(TuneError::DiskFull { path: output.parent().unwrap_or(output).to_owned() });
+    }
+    if finished.code != 0 {
+        return Err(failed(ending(finished.code, &finished.stderr)));
+    }
+    let facts = mp4::facts(output)?;
+    match window.count {
+        Some(count) if facts.frames != count => {
+            Err(failed(format!("{} frames were asked for, {} came out", count, facts.frames)))
+        }
+        _ if facts.frames == 0 => Err(failed("no frame came out".to_owned())),
+        _ => Ok(Encoded { facts, elapsed: started.elapsed() }),
+    }
+}
+
+fn is_full(log: &str) -> bool {
+    log.contains("No space left on device") || log.contains("Disk quota exceeded")
+}
+
+/// How a child ended, in words. A file that grows over the process's limit ends it with a signal.
+fn ending(code: i32, log: &str) -> String {
+    match code {
+        -25 => "the encode grew over the limit on file sizes (SIGXFSZ)".to_owned(),
+        _ if log.contains("File too large") => "the encode grew over the limit on file sizes".to_owned(),
+        code if code < 0 => format!("ffmpeg was ended by signal {}", -code),
+        _ => reason(log),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_told_in_words() {
+        assert!(is_full("av_interleaved_write_frame(): No space left on device\n"));
+        assert!(ending(-25, "").contains("limit on file sizes"));
+        assert_eq!(ending(-9, ""), "ffmpeg was ended by signal 9");
+        assert_eq!(ending(1, "[libx264 @ 0x1] width not divisible by 2 (321x180)\nError initializing"), "libx264: width not divisible by 2 (321x180)");
+    }
+}

@@ -1,0 +1,169 @@
+//! Which encoders the local ffmpeg really has: its list, and a tiny trial encode that also tells the library's version.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::Adapter;
+use crate::TuneError;
+use crate::tools::Tools;
+
+/// An encoder that was tried and works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// The encoder library's version in its own words, or ffmpeg's where it tells none.
+    pub version: String,
+    /// Sample formats it takes; empty if ffmpeg does not say.
+    pub pix_fmts: Vec<String>,
+}
+
+type Answer = Arc<Result<Available, String>>;
+
+/// Tries each encoder at most once.
+#[derive(Debug)]
+pub struct Detector {
+    tools: Tools,
+    list: Mutex<Option<Arc<Result<String, String>>>>,
+    tried: Mutex<HashMap<&'static str, Answer>>,
+}
+
+impl Detector {
+    pub fn new(tools: Tools) -> Self {
+        Self { tools, list: Mutex::new(None), tried: Mutex::new(HashMap::new()) }
+    }
+
+    /// The encoder, or why it cannot be used.
+    pub fn check(&self, adapter: &'static Adapter) -> Result<Available, TuneError> {
+        let known = self.tried.lock().unwrap_or_else(PoisonError::into_inner).get(adapter.name).cloned();
+        let answer = match known {
+            Some(answer) => answer,
+            None => {
+                let answer = Arc::new(self.attempt(adapter));
+                let mut tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::clone(tried.entry(adapter.name).or_insert(answer))
+            }
+        };
+        (*answer)
+            .clone()
+            .map_err(|reason| TuneError::EncoderAbsent { name: adapter.name.to_owned(), reason })
+    }
+
+    fn attempt(&self, adapter: &'static Adapter) -> Result<Available, String> {
+        let list = self.listed();
+        let list = (*list).as_ref().map_err(Clone::clone)?;
+        if !is_listed(list, adapter.name) {
+            return Err("the local ffmpeg was built without it".to_owned());
+        }
+        let trial = self.tools.look(&trial_arguments(adapter)).map_err(|error| error.chain())?;
+        if trial.code != 0 {
+            return Err(format!("a trial encode failed: {}", reason(&trial.stderr)));
+        }
+        let version = library_version(adapter, &trial.stderr, &trial.stdout);
+        let version = version.or_else(|| self.ffmpeg_version()).unwrap_or_else(|| "unknown".to_owned());
+        Ok(Available { version, pix_fmts: self.pix_fmts(adapter) })
+    }
+
+    fn listed(&self) -> Arc<Result<String, String>> {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = || match self.tools.look(&["-hide_banner", "-encoders"].map(String::from)) {
+            Ok(finished) if finished.code == 0 => Ok(finished.stdout),
+            Ok(finished) => Err(format!("ffmpeg -encoders failed: {}", reason(&finished.stderr))),
+            Err(error) => Err(error.chain()),
+        };
+        Arc::clone(list.get_or_insert_with(|| Arc::new(ask())))
+    }
+
+    fn ffmpeg_version(&self) -> Option<String> {
+        let answer = self.tools.look(&["-version".to_owned()]).ok()?;
+        Some(answer.stdout.lines().next()?.split(" Copyright").next()?.to_owned())
+    }
+
+    fn pix_fmts(&self, adapter: &Adapter) -> Vec<String> {
+        let ask = ["-hide_banner".to_owned(), "-h".to_owned(), format!("encoder={}", adapter.name)];
+        let help = self.tools.look(&ask).map(|answer| answer.stdout).unwrap_or_default();
+        let line = help.lines().find_map(|line| line.trim().strip_prefix("Supported pixel formats:"));
+        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+/// One small frame. x264 tells its version only inside the stream, so that one is printed.
+fn trial_arguments(adapter: &Adapter) -> Vec<String> {
+    let head = ["-hide_banner", "-nostdin", "-nostats", "-f", "lavfi", "-i", "color=gray:s=256x144:r=5:d=0.2"];
+    let tail: &[&str] =
+        if adapter.name == "libx264" { &["-f", "h264", "pipe:1"] } else { &["-f", "null", "-"] };
+    let mut args: Vec<String> = head.iter().map(|&word| word.to_owned()).collect();
+    args.extend(["-frames:v".to_owned(), "1".to_owned()]);
+    args.extend(adapter.arguments(adapter.knob.start, &super::Choices::default()));
+    args.extend(tail.iter().map(|&word| word.to_owned()));
+    args
+}
+
+/// Lines look like ` V....D libx264   libx264 H.264 …`.
+fn is_listed(list: &str, name: &str) -> bool {
+    list.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.next().is_some_and(|flags| flags.starts_with('V')) && words.next() == Some(name)
+    })
+}
+
+/// What the library says of itself.
+fn library_version(adapter: &Adapter, log: &str, stream: &str) -> Option<String> {
+    let after = |text: &str, mark: &str| {
+        let rest = text.split_once(mark)?.1;
+        Some(rest.lines().next()?.trim().to_owned())
+    };
+    match adapter.name {
+        "libx264" => {
+            let words = after(stream, "x264 - core ")?;
+            Some(format!("x264 core {}", words.split(" - ").next()?))
+        }
+        "libx265" => Some(format!("x265 {}", after(log, "HEVC encoder version ")?)),
+        "libsvtav1" => after(log, "SVT [version]:"),
+        "libaom-av1" | "libvpx-vp9" => {
+            let own = log.lines().find(|line| line.starts_with(&format!("[{} @", adapter.name)))?;
+            let version = own.split_once("] ")?.1.trim();
+            version.starts_with('v').then(|| format!("{} {version}", adapter.name))
+        }
+        _ => None,
+    }
+}
+
+/// The line of an ffmpeg log that says what went wrong, without addresses.
+pub(crate) fn reason(log: &str) -> String {
+    let told = |line: &&str| !line.trim().is_empty() && !line.starts_with(' ') && !line.contains("Conversion failed");
+    let complaint = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        ["cannot", "error", "unsupported", "no ", "not ", "invalid", "failed", "unable", "unrecognized"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    let lines: Vec<&str> = log.lines().filter(told).filter(|line| !line.starts_with("Svt[info]")).collect();
+    let line = lines.iter().copied().find(complaint).or(lines.last().copied()).unwrap_or("no reason was given");
+    without_address(line)
+}
+
+/// `[libx264 @ 0x55…] text` as `libx264: text`.
+fn without_address(line: &str) -> String {
+    let bare = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).and_then(|(head, text)| {
+        let (name, _) = head.split_once(" @ ")?;
+        Some(format!("{name}: {text}"))
+    });
+    bare.unwrap_or_else(|| line.to_owned()).trim().chars().filter(|c| !c.is_control()).take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_read_by_words() {
+        let list = "Encoders:\n V..... = Video\n ------\n V....D libx264rgb  x\n A..... libx264  y\n";
+        assert!(is_listed(list, "libx264rgb") && !is_listed(list, "libx264") && !is_listed(list, "libx265"));
+    }
+
+    #[test]
+    fn reasons_are_the_first_complaint() {
+        let log = "Input #0, lavfi\n  Duration: N/A\n[h264_nvenc @ 0x5651] Cannot load libcuda.so.1\nError initializing output";
+        assert_eq!(reason(log), "h264_nvenc: Cannot load libcuda.so.1");
+        assert_eq!(reason(""), "no reason was given");
+    }
+}

@@ -1,0 +1,183 @@
+//! Scores of an encode against its source, by the engine in this process.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use visus_engine::{Cancel, EngineError, Event, Flow, ModelSpec, Plan, Settings};
+use visus_video::Format;
+
+use crate::TuneError;
+use crate::decode;
+use crate::error::chain;
+use crate::source::{Source, Window};
+use crate::tools::Tools;
+
+/// One number for many frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pooling {
+    #[default]
+    Mean,
+    /// `n / Σ 1/(s+1) − 1`, as libvmaf's.
+    Harmonic,
+    Min,
+    /// The score that so many percent of the frames do not reach.
+    P1,
+    P5,
+    P10,
+}
+
+impl Pooling {
+    pub const NAMES: [&str; 6] = ["mean", "harmonic", "min", "p1", "p5", "p10"];
+    const ALL: [Self; 6] = [Self::Mean, Self::Harmonic, Self::Min, Self::P1, Self::P5, Self::P10];
+
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().zip(Self::NAMES).find(|(pooling, _)| **pooling == self).map_or("mean", |(_, name)| name)
+    }
+
+    /// The frames' scores in one number; NaN without frames.
+    pub fn pool(self, scores: &[f64]) -> f64 {
+        let count = scores.len() as f64;
+        let percentile = |percent: f64| {
+            let mut sorted = scores.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            visus_report::stats::percentile(&sorted, percent)
+        };
+        match self {
+            _ if scores.is_empty() => f64::NAN,
+            Self::Mean => scores.iter().sum::<f64>() / count,
+            Self::Harmonic => count / scores.iter().map(|score| 1.0 / (score + 1.0)).sum::<f64>() - 1.0,
+            Self::Min => percentile(0.0),
+            Self::P1 => percentile(1.0),
+            Self::P5 => percentile(5.0),
+            Self::P10 => percentile(10.0),
+        }
+    }
+}
+
+impl FromStr for Pooling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|pooling| pooling.name() == text);
+        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join("|")))
+    }
+}
+
+/// The model that measures.
+#[derive(Debug)]
+pub struct Judge {
+    plan: Plan,
+    column: String,
+    /// Version or path.
+    pub label: String,
+    pub sha256: String,
+    /// The highest score it gives, where it has one.
+    pub ceiling: Option<f64>,
+    flags: String,
+}
+
+impl Judge {
+    /// `auto` picks by size and frame rate; otherwise a built-in version, a JSON file, or libvmaf's grammar.
+    pub fn new(model: &str, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
+        let spec = match model {
+            "auto" => ModelSpec::version(visus_engine::model::automatic(format, Some(rate)).0),
+            _ => spec(model)?,
+        };
+        Self::of(&spec)
+    }
+
+    pub fn of(spec: &ModelSpec) -> Result<Self, TuneError> {
+        let plan = Plan::new(std::slice::from_ref(spec), &[], true).map_err(|error| TuneError::Model(chain(&error)))?;
+        let model = plan.models().next().ok_or_else(|| TuneError::Model("there is none".to_owned()))?;
+        let (column, label, sha256) = (model.name.clone(), spec.label(), model.sha256.clone());
+        let ceiling = model.model.clip.map(|clip| clip.max);
+        let flags = format!("{:?} {:?}", spec.flags, spec.overloads);
+        Ok(Self { plan, column, label, sha256, ceiling, flags })
+    }
+
+    /// What identifies it in the cache.
+    pub(crate) fn facts(&self) -> serde_json::Value {
+        serde_json::json!([self.sha256, self.flags])
+    }
+
+    /// Scores every frame of an encode of a window of the source.
+    pub(crate) fn score(
+        &self,
+        source: &Source,
+        window: Window,
+        encode: &Path,
+        scaled: bool,
+        threads: usize,
+        tools: &Tools,
+        cancel: &Cancel,
+        mut frames: impl FnMut(u64),
+    ) -> Result<Vec<f64>, TuneError> {
+        let reference = decode::source(source, window, tools, cancel)?;
+        let distorted = decode::encode(encode, source, scaled, tools, cancel)?;
+        let settings = Settings { threads, ..Settings::default() };
+        let mut sink = |event: Event<'_>| {
+            if let Event::Progress { done } = event {
+                frames(done);
+            }
+            Flow::Continue
+        };
+        let failed = |reason: String| TuneError::Score { what: format!("scoring {}", source.path.display()), reason };
+        let outcome = visus_engine::run(&self.plan, reference, distorted, &settings, cancel, &mut sink);
+        let outcome = outcome.map_err(|error| match error {
+            EngineError::Cancelled => TuneError::Cancelled,
+            _ if cancel.is_fired() => TuneError::Cancelled,
+            other => failed(chain(&other)),
+        })?;
+        if let Some(side) = outcome.shorter {
+            return Err(failed(format!("the {side} video ended after {} frames, the other one went on", outcome.frames)));
+        }
+        let column = outcome.scores.column(&self.column);
+        let scores: Vec<f64> = column.into_iter().flat_map(|column| column.iter().map(|(_, score)| score)).collect();
+        let whole = scores.len() as u64 == outcome.frames && scores.iter().all(|score| score.is_finite());
+        if whole { Ok(scores) } else { Err(failed("some frames have no score".to_owned())) }
+    }
+}
+
+/// A model by libvmaf's grammar; a built-in version or a file may also stand for itself.
+fn spec(text: &str) -> Result<ModelSpec, TuneError> {
+    let full = match text {
+        _ if visus_engine::model::builtin(text).is_some() => format!("version={text}"),
+        _ if visus_engine::model::builtin(&format!("vmaf_{text}")).is_some() => format!("version=vmaf_{text}"),
+        _ if text.ends_with(".json") && !text.contains('=') => format!("path={text}"),
+        _ => text.to_owned(),
+    };
+    full.parse().map_err(|error| TuneError::Model(chain(&error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pooled_in_six_ways() {
+        let scores: Vec<f64> = (0..=100).rev().map(f64::from).collect();
+        for (pooling, expected) in [
+            (Pooling::Mean, 50.0),
+            (Pooling::Min, 0.0),
+            (Pooling::P1, 1.0),
+            (Pooling::P5, 5.0),
+            (Pooling::P10, 10.0),
+        ] {
+            assert_eq!(pooling.pool(&scores), expected, "{}", pooling.name());
+            assert_eq!(pooling.name().parse(), Ok(pooling));
+        }
+        assert_eq!(Pooling::Harmonic.pool(&[1.0, 3.0]), 2.0 / 0.75 - 1.0);
+        assert!(Pooling::Mean.pool(&[]).is_nan());
+        assert!("median".parse::<Pooling>().is_err());
+    }
+
+    #[test]
+    fn models_by_any_name() {
+        let format = Format::new(1920, 1080, visus_video::Chroma::C420, 8).unwrap();
+        for name in ["vmaf_v0.6.1", "v0.6.1", "version=vmaf_v0.6.1"] {
+            assert_eq!(Judge::new(name, &format, (25, 1)).unwrap().label, "vmaf_v0.6.1");
+        }
+        assert!(Judge::new("auto", &format, (25, 1)).unwrap().label.contains("v1.0"));
+        assert!(matches!(Judge::new("nonsense", &format, (25, 1)), Err(TuneError::Model(_))));
+    }
+}

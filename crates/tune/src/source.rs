@@ -1,0 +1,276 @@
+//! The video that is to be encoded: what it is, its content's hash, and the words that make ffmpeg read it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use visus_engine::Cancel;
+use visus_media::Probe;
+use visus_video::{Chroma, Format};
+
+use crate::TuneError;
+use crate::cache::{Cache, Key};
+use crate::tools::{Tools, file_url};
+
+/// What raw video does not tell of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawShape {
+    pub width: usize,
+    pub height: usize,
+    /// ffmpeg's name, such as yuv420p10le.
+    pub pix_fmt: String,
+    /// Frames per second as a ratio.
+    pub rate: (u32, u32),
+}
+
+/// A video that can be encoded and measured.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub path: PathBuf,
+    /// Size, chroma and depth in which it is measured.
+    pub format: Format,
+    /// The same by ffmpeg's name.
+    pub pix_fmt: String,
+    pub rate: (u32, u32),
+    /// As the container tells; an estimate where it does not count them.
+    pub frames: u64,
+    /// Of the file.
+    pub bytes: u64,
+    /// SHA-256 of the file.
+    pub digest: String,
+    demuxer: String,
+    /// The video stream, as ffmpeg's `-map` names it.
+    map: String,
+    raw: Option<RawShape>,
+}
+
+/// Names that mean raw video.
+const RAW_ENDINGS: [&str; 3] = ["yuv", "raw", "i420"];
+
+/// Whether a file is raw video by its name.
+pub fn looks_raw(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    RAW_ENDINGS.contains(&&*ending)
+}
+
+impl Source {
+    /// Looks at the file. Raw video needs its shape; any other video tells its own.
+    pub fn open(
+        path: &Path,
+        raw: Option<RawShape>,
+        tools: &Tools,
+        cache: &Cache,
+        cancel: &Cancel,
+    ) -> Result<Self, TuneError> {
+        let unreadable = |reason: String| TuneError::Source { path: path.to_owned(), reason };
+        let metadata = path.metadata().map_err(|error| unreadable(error.to_string()))?;
+        if !metadata.is_file() {
+            return Err(unreadable("it is not a regular file".to_owned()));
+        }
+        if raw.is_none() && looks_raw(path) {
+            return Err(unreadable("raw video needs its width, height, pixel format and frame rate".to_owned()));
+        }
+        let mut source = match raw {
+            Some(raw) => Self::raw(path, raw, metadata.len())?,
+            None => Self::probed(path, tools, cancel)?,
+        };
+        source.bytes = metadata.len();
+        source.digest = digest(path, &metadata, cache, cancel)?;
+        Ok(source)
+    }
+
+    fn raw(path: &Path, raw: RawShape, bytes: u64) -> Result<Self, TuneError> {
+        let invalid = |value: &str, reason: String| TuneError::Invalid { name: "pix_fmt", value: value.to_owned(), reason };
+        let (chroma, depth) = planar(&raw.pix_fmt).ok_or_else(|| {
+            invalid(&raw.pix_fmt, "must be yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le for more bits".to_owned())
+        })?;
+        let format = Format::new(raw.width, raw.height, chroma, depth)
+            .map_err(|error| TuneError::Source { path: path.to_owned(), reason: error.to_string() })?;
+        let frame: usize = (0..format.planes())
+            .map(|plane| {
+                let (sx, sy) = if plane == 0 { (0, 0) } else { chroma.shifts() };
+                raw.width.div_ceil(1 << sx) * raw.height.div_ceil(1 << sy) * format.sample_bytes()
+            })
+            .sum();
+        let frames = bytes / frame as u64;
+        if frames == 0 {
+            let reason = format!("{bytes} bytes are less than one frame of {format} ({frame} bytes)");
+            return Err(TuneError::Source { path: path.to_owned(), reason });
+        }
+        let (pix_fmt, rate) = (raw.pix_fmt.clone(), raw.rate);
+        let (path, demuxer, map) = (path.to_owned(), "rawvideo".to_owned(), "0:v:0".to_owned());
+        Ok(Self { path, format, pix_fmt, rate, frames, bytes, digest: String::new(), demuxer, map, raw: Some(raw) })
+    }
+
+    fn probed(path: &Path, tools: &Tools, cancel: &Cancel) -> Result<Self, TuneError> {
+        let unreadable = |reason: String| TuneError::Source { path: path.to_owned(), reason };
+        let probe = Probe::of(&tools.media, path, cancel).map_err(|error| match error {
+            visus_media::MediaError::Cancelled => TuneError::Cancelled,
+            other => unreadable(other.to_string()),
+        })?;
+        let format = probe.format(true).map_err(|error| unreadable(error.to_string()))?;
+        // RGB becomes YUV on the way to the encoder and to the measurement alike.
+        let pix_fmt = if probe.delivery.rgb { plain_pix_fmt(&format) } else { probe.delivery.pix_fmt.clone() };
+        let rate = probe.frame_rate.ok_or_else(|| unreadable("it does not tell its frame rate".to_owned()))?;
+        let seconds = probe.duration.unwrap_or(0.0) * f64::from(rate.0) / f64::from(rate.1);
+        let frames = probe.frames.unwrap_or(seconds.round() as u64);
+        let demuxer = probe.container.split(',').next().unwrap_or_default().to_owned();
+        let (path, map) = (path.to_owned(), format!("0:{}", probe.stream));
+        Ok(Self { path, format, pix_fmt, rate, frames, bytes: 0, digest: String::new(), demuxer, map, raw: None })
+    }
+
+    pub fn fps(&self) -> f64 {
+        f64::from(self.rate.0) / f64::from(self.rate.1.max(1))
+    }
+
+    /// In seconds.
+    pub fn duration(&self) -> f64 {
+        self.frames as f64 / self.fps()
+    }
+
+    pub fn size(&self) -> (u32, u32) {
+        (self.format.width() as u32, self.format.height() as u32)
+    }
+
+    /// What identifies the source in the cache.
+    pub(crate) fn facts(&self) -> Value {
+        json!({
+            "sha256": self.digest,
+            "pix_fmt": self.pix_fmt,
+            "raw": self.raw.as_ref().map(|raw| json!([raw.width, raw.height, raw.pix_fmt, raw.rate.0, raw.rate.1])),
+        })
+    }
+
+    /// The words that make ffmpeg read a window of it. The seek goes half a frame before the first one wanted, so that
+    /// rounding in time stamps never loses or adds a frame.
+    pub fn input(&self, window: Window) -> Vec<OsString> {
+        let mut args: Vec<OsString> = vec!["-protocol_whitelist".into(), "file,pipe".into()];
+        if window.start > 0 {
+            let seconds = (window.start as f64 - 0.5) / self.fps();
+            args.extend(["-ss".into(), format!("{seconds:.6}").into()]);
+        }
+        args.extend(["-f".into(), OsString::from(&self.demuxer)]);
+        if let Some(raw) = &self.raw {
+            let words = [
+                "-video_size".to_owned(),
+                format!("{}x{}", raw.width, raw.height),
+                "-pixel_format".to_owned(),
+                raw.pix_fmt.clone(),
+                "-framerate".to_owned(),
+                format!("{}/{}", raw.rate.0, raw.rate.1),
+            ];
+            args.extend(words.map(OsString::from));
+        }
+        args.extend(["-i".into(), file_url(&self.path)]);
+        args.extend(["-map".into(), OsString::from(&self.map)]);
+        args.extend(window.count.iter().flat_map(|count| ["-frames:v".into(), count.to_string().into()]));
+        args
+    }
+}
+
+/// A stretch of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Window {
+    pub start: u64,
+    /// `None`: to the end.
+    pub count: Option<u64>,
+}
+
+impl Window {
+    pub const WHOLE: Self = Self { start: 0, count: None };
+
+    pub fn new(start: u64, count: u64) -> Self {
+        Self { start, count: Some(count) }
+    }
+}
+
+/// Chroma and depth of a planar format by ffmpeg's name.
+fn planar(name: &str) -> Option<(Chroma, u8)> {
+    let families = [("yuv420p", Chroma::C420), ("yuv422p", Chroma::C422), ("yuv444p", Chroma::C444)];
+    let (bits, chroma) = families.iter().find_map(|(family, chroma)| Some((name.strip_prefix(family)?, *chroma)))?;
+    let depth = match bits {
+        "" => 8,
+        bits => bits.strip_suffix("le")?.parse().ok().filter(|bits| (9..=16).contains(bits))?,
+    };
+    Some((chroma, depth))
+}
+
+/// ffmpeg's name for a format.
+pub(crate) fn plain_pix_fmt(format: &Format) -> String {
+    let family = match format.chroma() {
+        Chroma::C400 => "gray",
+        Chroma::C420 => "yuv420p",
+        Chroma::C422 => "yuv422p",
+        Chroma::C444 => "yuv444p",
+    };
+    if format.depth() > 8 { format!("{family}{}le", format.depth()) } else { family.to_owned() }
+}
+
+/// The hash of a file's bytes. It is remembered for as long as the file stays the same by size, time and place.
+fn digest(path: &Path, metadata: &std::fs::Metadata, cache: &Cache, cancel: &Cancel) -> Result<String, TuneError> {
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let place = std::fs::canonicalize(path).map_err(|error| TuneError::io(path, error))?;
+    let key = Key::new(json!({
+        "kind": "source",
+        "path": place.to_string_lossy(),
+        "bytes": metadata.len(),
+        "modified": modified.map(|time| time.as_nanos().to_string()),
+        "inode": inode(metadata),
+    }));
+    if let Some(known) = cache.get::<String>(&key) {
+        return Ok(known);
+    }
+    let digest = hash_file(path, cancel)?;
+    // A file that was changed within the clock's grain could be taken for the old one.
+    if modified.is_some_and(|time| UNIX_EPOCH.elapsed().is_ok_and(|now| now.saturating_sub(time).as_secs() >= 2)) {
+        let _ = cache.put(&key, &digest);
+    }
+    Ok(digest)
+}
+
+#[cfg(unix)]
+fn inode(metadata: &std::fs::Metadata) -> String {
+    use std::os::unix::fs::MetadataExt;
+    format!("{}:{}", metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &std::fs::Metadata) -> String {
+    String::new()
+}
+
+fn hash_file(path: &Path, cancel: &Cancel) -> Result<String, TuneError> {
+    let fail = |error| TuneError::io(path, error);
+    let mut file = File::open(path).map_err(fail)?;
+    let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
+    loop {
+        if cancel.is_fired() {
+            return Err(TuneError::Cancelled);
+        }
+        match file.read(&mut piece).map_err(fail)? {
+            0 => return Ok(crate::cache::hex(&hash.finalize())),
+            count => hash.update(&piece[..count]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_formats() {
+        assert_eq!(planar("yuv420p"), Some((Chroma::C420, 8)));
+        assert_eq!(planar("yuv444p12le"), Some((Chroma::C444, 12)));
+        for name in ["nv12", "yuv420p10be", "yuv420p7le", "yuv420p10", ""] {
+            assert_eq!(planar(name), None, "{name}");
+        }
+        let format = Format::new(16, 16, Chroma::C422, 10).unwrap();
+        assert_eq!(plain_pix_fmt(&format), "yuv422p10le");
+        assert!(looks_raw(Path::new("a/b.YUV")) && !looks_raw(Path::new("yuv.mp4")));
+    }
+}

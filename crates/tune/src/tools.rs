@@ -1,0 +1,106 @@
+//! The local ffmpeg, and how it is run: argv lists, as children that cannot be left behind.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use visus_child::{Broken, Errand, Finished, Stream};
+use visus_engine::Cancel;
+use visus_media::{Launch, MediaError};
+
+use crate::TuneError;
+
+/// How long a question to ffmpeg may take.
+const LOOK_LIMIT: Duration = Duration::from_secs(30);
+
+/// ffmpeg and ffprobe, and the launcher that stands between us and them.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    pub media: visus_media::Tools,
+    launcher: Option<PathBuf>,
+    limit: Duration,
+}
+
+impl Tools {
+    /// Looks for the programs. `launcher` is a program of ours that supervises children (see [`visus_child::supervise`]);
+    /// `limit` is how long a child may be silent.
+    pub fn find(launcher: Option<PathBuf>, limit: Duration) -> Result<Self, TuneError> {
+        let launch = Launch { launcher: launcher.clone(), limit };
+        let media = visus_media::Tools::find(launch, "tuning").map_err(|error| match error {
+            MediaError::NoTool { tool, .. } => TuneError::NoTool { tool },
+            other => TuneError::Source { path: PathBuf::from("ffmpeg"), reason: other.to_string() },
+        })?;
+        Ok(Self { media, launcher, limit })
+    }
+
+    pub fn launcher(&self) -> Option<&Path> {
+        self.launcher.as_deref()
+    }
+
+    pub fn version(&self) -> &str {
+        &self.media.version
+    }
+
+    fn errand(&self, args: &[OsString], limit: Duration) -> Errand {
+        let launcher = self.launcher.clone();
+        Errand { program: self.media.ffmpeg.clone(), args: args.to_vec(), limit, launcher }
+    }
+
+    /// Asks ffmpeg something that is answered at once.
+    pub(crate) fn look(&self, args: &[String]) -> Result<Finished, TuneError> {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let limit = LOOK_LIMIT.min(self.limit);
+        visus_child::run(&self.errand(&args, limit), || false, || {}).map_err(|broken| self.broken(broken))
+    }
+
+    /// Starts ffmpeg for its output.
+    pub(crate) fn stream(&self, args: &[OsString], cancel: &Cancel) -> Result<Stream, TuneError> {
+        let cancel = cancel.clone();
+        Stream::start(&self.errand(args, self.limit), move || cancel.is_fired()).map_err(|broken| self.broken(broken))
+    }
+
+    /// Runs ffmpeg to its end; `-progress pipe:1` must be among the arguments. `frames` hears how many frames are done.
+    pub(crate) fn work(
+        &self,
+        args: &[OsString],
+        cancel: &Cancel,
+        mut frames: impl FnMut(u64),
+    ) -> Result<Finished, TuneError> {
+        let mut reader = BufReader::new(self.stream(args, cancel)?);
+        let mut line = String::new();
+        loop {
+            line.clear();
+            match reader.read_line(&mut line) {
+                Ok(0) => break,
+                Ok(_) => {
+                    if let Some(done) = line.strip_prefix("frame=").and_then(|rest| rest.trim().parse().ok()) {
+                        frames(done);
+                    }
+                }
+                Err(_) if cancel.is_fired() => return Err(TuneError::Cancelled),
+                Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+                    return Err(TuneError::TimedOut { limit: self.limit });
+                }
+                Err(error) => return Err(TuneError::io(&self.media.ffmpeg, error)),
+            }
+        }
+        let finished = reader.get_mut().finish();
+        if cancel.is_fired() { Err(TuneError::Cancelled) } else { Ok(finished) }
+    }
+
+    fn broken(&self, broken: Broken) -> TuneError {
+        match broken {
+            Broken::Start(error) => TuneError::io(&self.media.ffmpeg, error),
+            Broken::TimedOut => TuneError::TimedOut { limit: self.limit },
+            Broken::Cancelled => TuneError::Cancelled,
+        }
+    }
+}
+
+/// A path as ffmpeg takes it for a plain file, whatever it looks like.
+pub(crate) fn file_url(path: &Path) -> OsString {
+    let mut url = OsString::from("file:");
+    url.push(path);
+    url
+}
