@@ -1,9 +1,9 @@
 //! Down the columns: four rows of moments, and two rows of the next scale's picture, per step.
 
 use super::buffers::{Ring, Rows};
-use super::kind::{Four, Kind, Pairs, Words};
+use super::kind::{Four, Kind, Pairs};
 use super::window::{Window, two_words};
-use crate::simd::{Cells, Vector};
+use crate::simd::{Cells, Vector, Words, load_words};
 use crate::vif::{SCALES, scalar::TAPS};
 
 /// Rows 2p and 2p + 1 of both pictures.
@@ -11,18 +11,6 @@ use crate::vif::{SCALES, scalar::TAPS};
 pub struct RowPair<'a, T> {
     pub reference: [&'a [T]; 2],
     pub distorted: [&'a [T]; 2],
-}
-
-/// A block of a row in words; beyond the row's end there are zeros.
-#[inline(always)]
-fn load_block<S: Vector, T: Words>(s: S, row: &[T], at: usize) -> S::V {
-    if at + S::WORDS <= row.len() {
-        return T::load(s, row, at);
-    }
-    let mut block = [T::default(); 32];
-    let rest = row.get(at..).unwrap_or(&[]);
-    block[..rest.len()].copy_from_slice(rest);
-    T::load(s, &block, 0)
 }
 
 /// Writes the planes of one block of a row pair; returns all bits that its words have.
@@ -35,8 +23,8 @@ pub fn expand_block<S: Vector, K: Kind>(
     out: &mut [i16],
 ) -> S::V {
     let at = block * S::WORDS;
-    let x = [load_block(s, pair.reference[0], at), load_block(s, pair.reference[1], at)];
-    let y = [load_block(s, pair.distorted[0], at), load_block(s, pair.distorted[1], at)];
+    let x = [load_words(s, pair.reference[0], at), load_words(s, pair.reference[1], at)];
+    let y = [load_words(s, pair.distorted[0], at), load_words(s, pair.distorted[1], at)];
     let low = kind.expand(s, s.zip_low(x[0], x[1]), s.zip_low(y[0], y[1]));
     let high = kind.expand(s, s.zip_high(x[0], x[1]), s.zip_high(y[0], y[1]));
     for plane in 0..K::PLANES {
