@@ -20,8 +20,6 @@ pub(crate) struct Collector<'a> {
     /// The next listed frame that is not complete.
     next_frame: u64,
     step: u64,
-    /// No pair so far differs.
-    identical: bool,
     ended: bool,
 }
 
@@ -41,7 +39,6 @@ impl<'a> Collector<'a> {
             next_row: 0,
             next_frame: 0,
             step: step.max(1),
-            identical: true,
             ended: false,
         }
     }
@@ -50,7 +47,6 @@ impl<'a> Collector<'a> {
     pub fn take(&mut self, row: RawRow, sink: &mut dyn Sink) -> Flow {
         self.waiting.insert(row.index, row);
         while let Some(row) = self.waiting.remove(&self.next_row) {
-            self.identical &= row.identical;
             self.fold(&row);
             self.next_row += 1;
             if self.complete_frames(sink) == Flow::Stop
@@ -60,11 +56,6 @@ impl<'a> Collector<'a> {
             }
         }
         Flow::Continue
-    }
-
-    /// Whether all pairs so far were the same, sample for sample.
-    pub fn identical(&self) -> bool {
-        self.identical
     }
 
     fn fold(&mut self, row: &RawRow) {

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use visus_video::{PooledFrame, ReadError};
+use visus_video::{PlaneView, PooledFrame, ReadError};
 
 use crate::run::PATIENCE;
 use crate::{Cancel, EngineError, Side};
@@ -34,9 +35,25 @@ pub(crate) struct Job {
 #[derive(Debug, Default)]
 pub(crate) struct PairEnd {
     pub frames: u64,
+    /// All pairs were the same, sample for sample.
+    pub identical: bool,
     /// The side that ended first, if the other one goes on.
     pub shorter: Option<Side>,
     pub error: Option<EngineError>,
+}
+
+/// Whether a pair was found to differ: from then on nobody asks for samples that no metric looks at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Differs(Arc<AtomicBool>);
+
+impl Differs {
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Takes frames from both readers in step and sends windows until one ends, the limit is reached, or nobody listens.
@@ -46,9 +63,10 @@ pub(crate) fn pair(
     jobs: &Sender<Job>,
     limit: Option<u64>,
     history: usize,
+    differs: &Differs,
     halt: &Cancel,
 ) -> PairEnd {
-    let mut end = PairEnd::default();
+    let mut end = PairEnd { identical: true, ..PairEnd::default() };
     let mut earlier: VecDeque<FramePair> = VecDeque::with_capacity(history + 1);
     while limit.is_none_or(|limit| end.frames < limit) {
         let current = match (next(reference, Side::Reference, halt), next(distorted, Side::Distorted, halt)) {
@@ -67,6 +85,10 @@ pub(crate) fn pair(
                 break;
             }
         };
+        if end.identical && !same_pictures(&current) {
+            end.identical = false;
+            differs.set();
+        }
         let job =
             Job { index: end.frames, current: current.clone(), earlier: earlier.iter().cloned().collect() };
         if jobs.send(job).is_err() {
@@ -89,4 +111,15 @@ fn next(frames: &Receiver<Read>, side: Side, halt: &Cancel) -> Result<Option<Sha
         }
     }
     Ok(None)
+}
+
+/// Compares row by row and ends with the first difference, which in most pairs is in the first row.
+fn same_pictures(pair: &FramePair) -> bool {
+    (0..pair.reference.format().planes()).all(|plane| {
+        match (pair.reference.plane(plane), pair.distorted.plane(plane)) {
+            (PlaneView::U8(a), PlaneView::U8(b)) => a.rows().eq(b.rows()),
+            (PlaneView::U16(a), PlaneView::U16(b)) => a.rows().eq(b.rows()),
+            _ => false,
+        }
+    })
 }

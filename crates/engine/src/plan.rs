@@ -143,6 +143,11 @@ impl Plan {
         self.metrics.iter().map(|planned| planned.metric.needs().history).max().unwrap_or(0)
     }
 
+    /// Whether no metric looks at chroma.
+    pub(crate) fn luma_only(&self) -> bool {
+        self.metrics.iter().all(|planned| planned.metric.luma_only())
+    }
+
     /// How many of the columns are features; those of models follow.
     pub(crate) fn feature_columns(&self) -> usize {
         self.metrics.iter().map(|planned| planned.metric.keys().len()).sum()

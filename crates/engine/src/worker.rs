@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
 use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Spread, Window};
-use visus_video::{Format, PlaneView};
+use visus_video::Format;
 
 use crate::Plan;
 use crate::crew::Crew;
@@ -15,8 +15,6 @@ use crate::pair::{FramePair, Job};
 pub(crate) struct RawRow {
     pub index: u64,
     pub values: Vec<Vec<f64>>,
-    /// The two pictures are the same, sample for sample.
-    pub identical: bool,
 }
 
 /// The extractors and scratch of one thread.
@@ -155,7 +153,7 @@ impl<'a> Worker<'a> {
                 values[*place] = row;
             }
         }
-        Ok(RawRow { index: job.index, values, identical: same_pictures(window.current) })
+        Ok(RawRow { index: job.index, values })
     }
 }
 
@@ -166,15 +164,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn as_pair(pair: &FramePair) -> Pair<'_> {
     Pair { reference: &pair.reference, distorted: &pair.distorted }
-}
-
-/// Compares row by row and ends with the first difference, which in most pairs is in the first row.
-fn same_pictures(pair: Pair<'_>) -> bool {
-    (0..pair.reference.format().planes()).all(|plane| {
-        match (pair.reference.plane(plane), pair.distorted.plane(plane)) {
-            (PlaneView::U8(a), PlaneView::U8(b)) => a.rows().eq(b.rows()),
-            (PlaneView::U16(a), PlaneView::U16(b)) => a.rows().eq(b.rows()),
-            _ => false,
-        }
-    })
 }

@@ -115,6 +115,11 @@ pub trait Metric: Any + Send + Sync {
         Needs::default()
     }
 
+    /// Whether it looks at plane 0 alone, so that nobody need read the others.
+    fn luma_only(&self) -> bool {
+        false
+    }
+
     /// How many raw numbers an extractor gives per frame.
     fn raw_len(&self) -> usize {
         self.keys().len()

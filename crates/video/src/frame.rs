@@ -16,6 +16,20 @@ enum Samples {
     U16(Vec<u16>),
 }
 
+/// Bytes of a cache line, and of the widest vectors.
+const LINE_BYTES: usize = 64;
+
+impl Samples {
+    /// The first sample that starts a cache line. A vector that crosses lines takes two loads.
+    fn first_of_a_line(&self) -> usize {
+        let (address, bytes) = match self {
+            Self::U8(data) => (data.as_ptr().addr(), 1),
+            Self::U16(data) => (data.as_ptr().addr(), 2),
+        };
+        (address.next_multiple_of(LINE_BYTES) - address) / bytes
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct PlaneLayout {
     start: usize,
@@ -43,8 +57,13 @@ impl Frame {
             *layout = PlaneLayout { start, stride, width, height };
             start += stride * height;
         }
-        let samples =
-            if format.depth() > 8 { Samples::U16(vec![0; start]) } else { Samples::U8(vec![0; start]) };
+        let samples = if format.depth() > 8 {
+            Samples::U16(vec![0; start + ROW_ALIGN])
+        } else {
+            Samples::U8(vec![0; start + ROW_ALIGN])
+        };
+        let first = samples.first_of_a_line();
+        planes.iter_mut().for_each(|layout| layout.start += first);
         Self { format, samples, planes }
     }
 

@@ -103,6 +103,10 @@ impl Metric for Adm {
         &self.keys
     }
 
+    fn luma_only(&self) -> bool {
+        true
+    }
+
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if format.width() < MIN_WIDTH || format.height() < MIN_HEIGHT {
             let reason = format!("the picture must be at least {MIN_WIDTH}x{MIN_HEIGHT}");

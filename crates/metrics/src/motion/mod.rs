@@ -129,6 +129,10 @@ impl Metric for Motion {
         Needs { history: self.settings.distance as usize, every_frame: true }
     }
 
+    fn luma_only(&self) -> bool {
+        true
+    }
+
     fn raw_len(&self) -> usize {
         1
     }

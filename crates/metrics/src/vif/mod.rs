@@ -113,6 +113,10 @@ impl Metric for Vif {
         &self.keys
     }
 
+    fn luma_only(&self) -> bool {
+        true
+    }
+
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         Ok(Box::new(self.joint(vec![self.settings], format, level)?))
     }
