@@ -94,11 +94,11 @@ pub enum EngineError {
 /// How long a wait lasts before it looks at the cancel switch.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Frames of one input that are alive at the same time: one per worker, those that metrics look back at, one being read,
-/// one that is ready, and more of these where several workers may ask at once. A frame that was used a moment ago is
-/// still in the caches, so fewer are better than many.
+/// Frames of one input that are alive at the same time: one per worker, those that metrics look back at, one being read or
+/// ready, and more of these where several workers may ask at once. A frame that was used a moment ago is still in the
+/// caches, so fewer are better than many.
 fn pool_size(threads: usize, history: usize) -> usize {
-    threads + history + 2 + threads / 2
+    threads + history + 1 + threads / 2
 }
 
 /// Workers, and the hands of each. Frames are shared out among workers; where there are fewer frames than threads, each

@@ -71,12 +71,13 @@ pub fn blurred_difference<S: Vector, T: Words>(
         let at = |row| mirrored(0, row, height);
         [at(2 * number), at(2 * number + 1)].map(|y| [earlier.row(y), current.row(y)])
     };
-    let mut seen = expand(s, pair(-1), &mut pairs[1]);
-    seen = s.or(seen, expand(s, pair(0), &mut pairs[2]));
+    let mut seen = expand(s, pair(-1), pair(0), &mut pairs[1]);
+    seen = s.or(seen, expand(s, pair(0), pair(1), &mut pairs[2]));
     let mut sum = 0;
     for number in 0..height.div_ceil(2) {
         pairs.rotate_left(1);
-        seen = s.or(seen, expand(s, pair(number as isize + 1), &mut pairs[2]));
+        let soon = pair(number as isize + 2);
+        seen = s.or(seen, expand(s, pair(number as isize + 1), soon, &mut pairs[2]));
         let changes = vertical(s, pairs, depth, rows);
         for (second, change) in changes.into_iter().enumerate() {
             let y = 2 * number + second;
@@ -92,13 +93,23 @@ pub fn blurred_difference<S: Vector, T: Words>(
     (!s.any(s.and(seen, s.splat16(forbidden)))).then_some(sum)
 }
 
-/// Zips the differences of two rows; returns all bits that samples have.
+/// The rows of a pair, each of the earlier and of the current picture.
+type Rows<'a, T> = [[&'a [T]; 2]; 2];
+
+/// Zips the differences of two rows; returns all bits that samples have. The rows that come next are asked for: they
+/// most likely lie in main memory.
 #[inline(always)]
-fn expand<S: Vector, T: Words>(s: S, rows: [[&[T]; 2]; 2], out: &mut [i16]) -> S::V {
+fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: &mut [i16]) -> S::V {
     let [[earlier, current], [next_earlier, next_current]] = rows;
     let mut seen = s.zero();
     for (block, out) in out.chunks_exact_mut(2 * S::WORDS).enumerate() {
         let at = block * S::WORDS;
+        if (at * size_of::<T>()).is_multiple_of(64) {
+            s.prefetch(soon[0][0], at);
+            s.prefetch(soon[0][1], at);
+            s.prefetch(soon[1][0], at);
+            s.prefetch(soon[1][1], at);
+        }
         let (a, b) = (load_words(s, earlier, at), load_words(s, current, at));
         let (c, d) = (load_words(s, next_earlier, at), load_words(s, next_current, at));
         let (first, second) = (s.sub16(a, b), s.sub16(c, d));

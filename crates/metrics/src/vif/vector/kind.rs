@@ -18,7 +18,7 @@ pub type Four<S> = [<S as Vector>::V; 4];
 /// A block of row pairs, from the first to the last that the four rows in hand look at.
 pub type Pairs<'a> = [&'a [i16]; 10];
 
-pub trait Kind: Copy {
+pub trait Kind: Copy + Sync {
     type Sample: Words;
     const PLANES: usize;
 
