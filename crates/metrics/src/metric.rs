@@ -125,6 +125,13 @@ pub trait Metric: Any + Send + Sync {
         self.keys().len()
     }
 
+    /// A cheaper one, where there is one, for those who read no other keys than `is_read` says. It has the same keys, but
+    /// gives no scores of those that nobody reads.
+    fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {
+        let _ = is_read;
+        None
+    }
+
     /// Scratch and tables for one worker. Refuses formats that the metric has no meaning for.
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError>;
 

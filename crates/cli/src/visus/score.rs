@@ -25,7 +25,7 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
     let frame_rate = reference.frame_rate();
     let features: Result<Vec<FeatureSpec>> =
         args.features.iter().map(|text| metrics::parse(text, frame_rate)).collect();
-    let plan = Plan::new(&choice.models, &features?, true)?;
+    let plan = Plan::new(&choice.models, &features?, true)?.lean();
     let settings = settings(args);
     let scored = score(&plan, reference, distorted, &settings, args.quiet)?;
     if let Some(warning) = draw::shorter_warning(&scored.outcome, scored.totals) {

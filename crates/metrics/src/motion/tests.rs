@@ -72,13 +72,13 @@ fn kernel_equals_the_naive_truth() {
 #[test]
 fn extreme_changes_equal_the_naive_truth() {
     let (width, height) = (70, 21);
-    let plane = |samples| Plane::new(samples, width, height, width);
     for changed in [0..height, 0..1, 7..9, height - 1..height] {
         let rows = |value: u8| {
             let row = |y: usize| if changed.contains(&y) { value } else { 9 };
             (0..width * height).map(|at| row(at / width)).collect::<Vec<u8>>()
         };
         let (black, white) = (rows(0), rows(255));
+        let plane = |samples| Plane::new(samples, width, height, width);
         for level in Level::available() {
             let mut kernel = Kernel::new(level, width, height, 8);
             for (a, b) in [(&black, &white), (&white, &black)] {
