@@ -89,18 +89,18 @@ fn extreme_changes_equal_the_naive_truth() {
     }
 }
 
-/// Words beyond the depth are not samples, but libvmaf counts them all the same.
+/// Words a little beyond the depth are not samples, but are counted all the same.
 #[test]
 fn samples_beyond_their_depth_equal_the_scalar_kernel() {
     let (width, height) = (67, 19);
-    let noise = |seed: u32| -> Vec<u16> {
-        (0..width * height)
-            .map(|i| ((i as u32).wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 19) as u16)
-            .collect()
+    let noise = |seed: u32, limit: u32| -> Vec<u16> {
+        let sample = |i: u32| ((i + 1).wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 8) % limit;
+        (0..(width * height) as u32).map(|i| sample(i) as u16).collect()
     };
-    let (a, b) = (noise(3), noise(7));
-    let plane = |samples| Plane::new(samples, width, height, width);
     for depth in [10, 12] {
+        let limit = (1 << depth) + 50;
+        let (a, b) = (noise(3, limit), noise(7, limit));
+        let plane = |samples| Plane::new(samples, width, height, width);
         let mut row = scalar::Row::new(width);
         let want = scalar::blurred_difference(plane(&a), plane(&b), depth, &mut row);
         for level in Level::available() {
