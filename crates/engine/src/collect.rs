@@ -23,8 +23,6 @@ pub(crate) struct Collector<'a> {
     /// The next listed frame that is not complete, counted from the span's first.
     next_frame: u64,
     step: u64,
-    /// No pair so far differs.
-    identical: bool,
     ended: bool,
     /// The span's rows, where someone wants to have them.
     kept: Option<Vec<Row>>,
@@ -47,7 +45,6 @@ impl<'a> Collector<'a> {
             next_row: span.context,
             next_frame: 0,
             step: step.max(1),
-            identical: true,
             ended: false,
             kept: None,
         }
@@ -80,15 +77,9 @@ impl<'a> Collector<'a> {
         if row.context {
             return;
         }
-        self.identical &= row.identical;
         if let Some(kept) = &mut self.kept {
             kept.push(row.values);
         }
-    }
-
-    /// Whether all pairs so far were the same, sample for sample.
-    pub fn identical(&self) -> bool {
-        self.identical
     }
 
     /// The span's rows so far, if they were kept.

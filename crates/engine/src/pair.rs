@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use visus_video::{PooledFrame, ReadError};
+use visus_video::{PlaneView, PooledFrame, ReadError};
 
 use crate::run::PATIENCE;
 use crate::span::Span;
@@ -40,9 +41,25 @@ pub(crate) struct PairEnd {
     pub frames: u64,
     /// An input ended: nothing comes after the span.
     pub ended: bool,
+    /// All pairs of the span were the same, sample for sample.
+    pub identical: bool,
     /// The side that ended first, if the other one goes on.
     pub shorter: Option<Side>,
     pub error: Option<EngineError>,
+}
+
+/// Whether a pair was found to differ: from then on nobody asks for samples that no metric looks at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Differs(Arc<AtomicBool>);
+
+impl Differs {
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Takes frames from both readers in step and sends windows until one ends, the span is done, or nobody listens.
@@ -52,14 +69,19 @@ pub(crate) fn pair(
     jobs: &Sender<Job>,
     span: &Span,
     history: usize,
+    differs: &Differs,
     halt: &Cancel,
 ) -> PairEnd {
-    let mut end = PairEnd::default();
+    let mut end = PairEnd { identical: true, ..PairEnd::default() };
     let mut earlier: VecDeque<FramePair> = VecDeque::with_capacity(history + 1);
     let mut index = span.read;
     while span.reads(index) {
         let Some(current) = next_pair(reference, distorted, halt, &mut end) else { break };
         let context = !span.contains(index);
+        if !context && end.identical && !same_pictures(&current) {
+            end.identical = false;
+            differs.set();
+        }
         if index >= span.context {
             let earlier = earlier.iter().cloned().collect();
             if jobs.send(Job { index, context, current: current.clone(), earlier }).is_err() {
@@ -101,4 +123,15 @@ fn next(frames: &Receiver<Read>, side: Side, halt: &Cancel) -> Result<Option<Sha
         }
     }
     Ok(None)
+}
+
+/// Compares row by row and ends with the first difference, which in most pairs is in the first row.
+fn same_pictures(pair: &FramePair) -> bool {
+    (0..pair.reference.format().planes()).all(|plane| {
+        match (pair.reference.plane(plane), pair.distorted.plane(plane)) {
+            (PlaneView::U8(a), PlaneView::U8(b)) => a.rows().eq(b.rows()),
+            (PlaneView::U16(a), PlaneView::U16(b)) => a.rows().eq(b.rows()),
+            _ => false,
+        }
+    })
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use visus_metrics::{Level, Metric, MetricError, Reach, registry};
+use visus_metrics::{Key, Level, Metric, MetricError, Reach, registry};
 use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
@@ -53,6 +53,8 @@ pub enum PlanError {
 pub(crate) struct PlannedMetric {
     pub metric: Box<dyn Metric>,
     pub first_column: usize,
+    /// Asked for by itself, not for a model.
+    asked_for: bool,
 }
 
 /// A model in the plan: which columns it reads and where it writes.
@@ -109,6 +111,24 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same without scores that no model reads and nobody asked for by naming their metric, where leaving them out
+    /// saves work: v0.6.1 reads the kept detail of ADM, not the added one.
+    #[must_use]
+    pub fn lean(mut self) -> Self {
+        let read: Vec<usize> = self.models.iter().flat_map(|model| model.inputs.iter().copied()).collect();
+        for planned in self.metrics.iter_mut().filter(|planned| self.predict && !planned.asked_for) {
+            let names: Vec<&str> = planned.metric.keys().iter().map(|key| key.name.as_str()).collect();
+            let is_read = |key: &Key| {
+                let place = names.iter().position(|name| *name == key.name);
+                place.is_some_and(|place| read.contains(&(planned.first_column + place)))
+            };
+            if let Some(lean) = planned.metric.lean(&is_read) {
+                planned.metric = lean;
+            }
+        }
+        self
+    }
+
     /// The models whose scores the plan gives.
     pub fn models(&self) -> impl Iterator<Item = &NamedModel> {
         self.models.iter().map(|planned| &planned.model)
@@ -150,6 +170,11 @@ impl Plan {
         self.metrics.iter().map(|planned| planned.metric.reach()).fold(Reach::default(), farther)
     }
 
+    /// Whether no metric looks at chroma.
+    pub(crate) fn luma_only(&self) -> bool {
+        self.metrics.iter().all(|planned| planned.metric.luma_only())
+    }
+
     /// How many of the columns are features; those of models follow.
     pub(crate) fn feature_columns(&self) -> usize {
         self.metrics.iter().map(|planned| planned.metric.keys().len()).sum()
@@ -176,7 +201,9 @@ impl Plan {
         })?;
         let metric = registry::build(info, &feature.options)
             .map_err(|source| PlanError::Feature { name: feature.metric.clone(), source })?;
-        self.add_metric(metric);
+        let first_column = self.add_metric(metric);
+        let added = self.metrics.iter_mut().filter(|planned| planned.first_column == first_column);
+        added.for_each(|planned| planned.asked_for = true);
         Ok(())
     }
 
@@ -188,7 +215,7 @@ impl Plan {
         }
         let first_column = self.column_names.len();
         self.column_names.extend(metric.keys().iter().map(|key| key.name.clone()));
-        self.metrics.push(PlannedMetric { metric, first_column });
+        self.metrics.push(PlannedMetric { metric, first_column, asked_for: false });
         first_column
     }
 

@@ -9,7 +9,7 @@ use visus_metrics::{Level, MetricError};
 use visus_video::{Format, Pool, ReadError, Source};
 
 use crate::collect::Collector;
-use crate::pair::{self, Job, PairEnd, Read};
+use crate::pair::{self, Differs, Job, PairEnd, Read};
 use crate::part::Part;
 use crate::span::Span;
 use crate::worker::{RawRow, Worker};
@@ -102,10 +102,11 @@ pub enum EngineError {
 /// How long a wait lasts before it looks at the cancel switch.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Frames of one input that are alive at the same time: one per worker, one per place in the queue, those that
-/// metrics look back at, one being read and one read ahead.
+/// Frames of one input that are alive at the same time: one per worker, those that metrics look back at, one being read or
+/// ready, and more of these where several workers may ask at once. A frame that was used a moment ago is still in the
+/// caches, so fewer are better than many.
 fn pool_size(threads: usize, history: usize) -> usize {
-    2 * threads + history + 2
+    threads + history + 1 + threads / 2
 }
 
 /// Workers, and the hands of each. Frames are shared out among workers; where there are fewer frames than threads, each
@@ -154,8 +155,10 @@ pub(crate) fn run_span(
     }
     let size = pool_size(threads, plan.history());
     let skips = [settings.skip_reference, settings.skip_distorted].map(|skip| skip.saturating_add(span.read));
-    let reference = Reader::start(reference, Side::Reference, skips[0], size);
-    let distorted = Reader::start(distorted, Side::Distorted, skips[1], size);
+    let differs = Differs::default();
+    let chroma = if plan.luma_only() { Chroma::Until(differs.clone()) } else { Chroma::Always };
+    let reference = Reader::start(reference, Side::Reference, skips[0], size, chroma.clone());
+    let distorted = Reader::start(distorted, Side::Distorted, skips[1], size, chroma);
     let mut collector = Collector::new(plan, &format, settings.subsample, span);
     if keep_rows {
         collector = collector.keeping_rows();
@@ -169,9 +172,10 @@ pub(crate) fn run_span(
             scope.spawn(move || worker.work(&job_queue, &rows));
         }
         drop((job_queue, rows));
-        let (frames, halt_pairing) = ((&reference.frames, &distorted.frames), &halt);
-        let pairing =
-            scope.spawn(move || pair::pair(frames.0, frames.1, &jobs, &span, plan.history(), halt_pairing));
+        let (frames, differs, halt_pairing) = ((&reference.frames, &distorted.frames), &differs, &halt);
+        let pairing = scope.spawn(move || {
+            pair::pair(frames.0, frames.1, &jobs, &span, plan.history(), differs, halt_pairing)
+        });
         let result = gather(&row_queue, &mut collector, cancel, sink);
         // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
         halt.fire();
@@ -188,7 +192,7 @@ pub(crate) fn run_span(
         frames: end.frames,
         subsample: settings.subsample.max(1),
         shorter: end.shorter,
-        identical: collector.identical(),
+        identical: end.identical,
         scores: collector.finish(sink),
         elapsed: started.elapsed(),
         level: settings.level,
@@ -249,6 +253,23 @@ fn expected_frames(
     [reference, distorted, span.to].into_iter().flatten().min().map(|end| end.saturating_sub(span.from))
 }
 
+/// When the planes beside luma are read.
+#[derive(Clone, Debug)]
+enum Chroma {
+    Always,
+    /// No metric looks at them, and once two pictures differ the question whether the inputs are identical is settled.
+    Until(Differs),
+}
+
+impl Chroma {
+    fn is_wanted(&self) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Until(differs) => !differs.is_set(),
+        }
+    }
+}
+
 /// A thread that reads one input into frames of a pool. Dropping it lets the thread end.
 struct Reader {
     frames: Receiver<Read>,
@@ -256,7 +277,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(source: Box<dyn Source>, side: Side, skip: u64, pool_size: usize) -> Self {
+    fn start(source: Box<dyn Source>, side: Side, skip: u64, pool_size: usize, chroma: Chroma) -> Self {
         let pool = Pool::new(*source.format(), pool_size);
         // One frame read ahead; the pool bounds the rest.
         let (send, frames) = bounded(1);
@@ -264,7 +285,7 @@ impl Reader {
         let thread = std::thread::Builder::new().name(format!("read {side}"));
         let spawned = thread.spawn({
             let send = send.clone();
-            move || read_all(source, skip, &lender, &send)
+            move || read_all(source, skip, &lender, &chroma, &send)
         });
         if let Err(error) = spawned {
             // Nobody else holds the sender yet, so there is room.
@@ -281,13 +302,14 @@ impl Drop for Reader {
 }
 
 /// Reads until the end, an error, or until nobody listens.
-fn read_all(mut source: Box<dyn Source>, skip: u64, pool: &Pool, frames: &Sender<Read>) {
+fn read_all(mut source: Box<dyn Source>, skip: u64, pool: &Pool, chroma: &Chroma, frames: &Sender<Read>) {
     if let Err(error) = source.skip(skip) {
         let _ = frames.send(Err(error));
         return;
     }
     while let Some(mut frame) = pool.take() {
-        let read = source.read(&mut frame).map(|more| more.then(|| Arc::new(frame)));
+        let more = if chroma.is_wanted() { source.read(&mut frame) } else { source.read_luma(&mut frame) };
+        let read = more.map(|more| more.then(|| Arc::new(frame)));
         let last = !matches!(read, Ok(Some(_)));
         if frames.send(read).is_err() || last {
             return;

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
 use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Reach, Spread, Window};
-use visus_video::{Format, PlaneView};
+use visus_video::Format;
 
 use crate::Plan;
 use crate::crew::Crew;
@@ -18,8 +18,6 @@ pub(crate) struct RawRow {
     /// Outside the span: for the folds that look around, and nobody else.
     pub context: bool,
     pub values: Vec<Vec<f64>>,
-    /// The two pictures are the same, sample for sample.
-    pub identical: bool,
 }
 
 impl RawRow {
@@ -175,12 +173,7 @@ impl<'a> Worker<'a> {
                 values[*place] = row;
             }
         }
-        Ok(RawRow {
-            index: job.index,
-            context: job.context,
-            values,
-            identical: same_pictures(window.current),
-        })
+        Ok(RawRow { index: job.index, context: job.context, values })
     }
 }
 
@@ -191,15 +184,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn as_pair(pair: &FramePair) -> Pair<'_> {
     Pair { reference: &pair.reference, distorted: &pair.distorted }
-}
-
-/// Compares row by row and ends with the first difference, which in most pairs is in the first row.
-fn same_pictures(pair: Pair<'_>) -> bool {
-    (0..pair.reference.format().planes()).all(|plane| {
-        match (pair.reference.plane(plane), pair.distorted.plane(plane)) {
-            (PlaneView::U8(a), PlaneView::U8(b)) => a.rows().eq(b.rows()),
-            (PlaneView::U16(a), PlaneView::U16(b)) => a.rows().eq(b.rows()),
-            _ => false,
-        }
-    })
 }

@@ -327,3 +327,57 @@ fn a_truncated_input_is_an_error_that_says_where() {
     let only_whole = Settings { frames: Some(2), ..settings(2) };
     run(&plan(), Box::new(reference(5)), broken(), &only_whole, &Cancel::new(), &mut Silent).unwrap();
 }
+
+/// What no model reads is left out, what is left is the same, and naming the metric brings everything back.
+#[test]
+fn a_lean_plan_gives_the_same_scores_but_for_those_that_nobody_reads() {
+    let columns = |plan: &Plan| {
+        let outcome = run(
+            plan,
+            Box::new(reference(4)),
+            Box::new(distorted(4)),
+            &Settings::default(),
+            &Cancel::new(),
+            &mut Silent,
+        )
+        .unwrap();
+        let column = |column: &visus_engine::Column| {
+            let bits: Vec<u64> = column.iter().map(|(_, value)| value.to_bits()).collect();
+            (column.name().to_owned(), bits)
+        };
+        outcome.scores.columns().iter().map(column).collect::<Vec<_>>()
+    };
+    let models = || [ModelSpec::version("vmaf_v0.6.1")];
+    let whole = columns(&Plan::new(&models(), &[], true).unwrap());
+    let lean = columns(&Plan::new(&models(), &[], true).unwrap().lean());
+    let is_left = |name: &str| !["integer_aim", "integer_adm3"].contains(&name);
+    assert_eq!(whole.iter().filter(|(name, _)| !is_left(name)).count(), 2);
+    assert_eq!(lean, whole.iter().filter(|(name, _)| is_left(name)).cloned().collect::<Vec<_>>());
+    let asked = Plan::new(&models(), &["adm".parse().unwrap()], true).unwrap().lean();
+    assert_eq!(columns(&asked), whole);
+}
+
+/// Pictures that differ in chroma alone are not identical, also where no metric looks at chroma.
+#[test]
+fn a_difference_in_chroma_is_a_difference() {
+    let format = Format::new(64, 48, Chroma::C420, 8).unwrap();
+    let bytes = |chroma: u8| -> Vec<u8> {
+        let frame: Vec<u8> =
+            (0..64 * 48 * 3 / 2).map(|i| if i < 64 * 48 { i as u8 } else { chroma }).collect();
+        frame.repeat(5)
+    };
+    let source = |chroma: u8| -> Box<dyn visus_video::Source> {
+        let bytes = std::io::Cursor::new(bytes(chroma));
+        Box::new(
+            visus_video::raw_seekable("memory", bytes, format, visus_video::ChromaRounding::Auto).unwrap(),
+        )
+    };
+    let plan = Plan::new(&[], &["vif".parse().unwrap()], true).unwrap();
+    let identical = |chroma| {
+        let outcome =
+            run(&plan, source(7), source(chroma), &Settings::default(), &Cancel::new(), &mut Silent);
+        outcome.unwrap().identical
+    };
+    assert!(identical(7));
+    assert!(!identical(8));
+}

@@ -127,9 +127,21 @@ pub trait Metric: Any + Send + Sync {
         Reach::default()
     }
 
+    /// Whether it looks at plane 0 alone, so that nobody need read the others.
+    fn luma_only(&self) -> bool {
+        false
+    }
+
     /// How many raw numbers an extractor gives per frame.
     fn raw_len(&self) -> usize {
         self.keys().len()
+    }
+
+    /// A cheaper one, where there is one, for those who read no other keys than `is_read` says. It has the same keys, but
+    /// gives no scores of those that nobody reads.
+    fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {
+        let _ = is_read;
+        None
     }
 
     /// Scratch and tables for one worker. Refuses formats that the metric has no meaning for.

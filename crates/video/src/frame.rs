@@ -1,6 +1,7 @@
 //! A picture in memory and the views that kernels read it through.
 
 use crate::Format;
+use crate::memory::Memory;
 
 /// A sample as it is stored: one byte up to 8 bits, two bytes above.
 pub trait Sample: Copy + Default + Send + Sync + Into<u32> + Into<i32> + Into<f32> + 'static {}
@@ -10,11 +11,8 @@ impl Sample for u16 {}
 /// Rows start at multiples of this many samples, so that vector loads of a row are aligned with each other.
 const ROW_ALIGN: usize = 64;
 
-#[derive(Clone, Debug)]
-enum Samples {
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-}
+/// Bytes of a cache line, and of the widest vectors.
+const LINE_BYTES: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PlaneLayout {
@@ -28,7 +26,7 @@ struct PlaneLayout {
 #[derive(Clone, Debug)]
 pub struct Frame {
     format: Format,
-    samples: Samples,
+    memory: Memory,
     planes: [PlaneLayout; 3],
 }
 
@@ -43,9 +41,13 @@ impl Frame {
             *layout = PlaneLayout { start, stride, width, height };
             start += stride * height;
         }
-        let samples =
-            if format.depth() > 8 { Samples::U16(vec![0; start]) } else { Samples::U8(vec![0; start]) };
-        Self { format, samples, planes }
+        let bytes = format.sample_bytes();
+        let memory = Memory::new((start * bytes).next_multiple_of(8) + LINE_BYTES);
+        // A vector that crosses cache lines takes two loads.
+        let address = memory.bytes().as_ptr().addr();
+        let first = (address.next_multiple_of(LINE_BYTES) - address) / bytes;
+        planes.iter_mut().for_each(|layout| layout.start += first);
+        Self { format, memory, planes }
     }
 
     pub fn format(&self) -> &Format {
@@ -67,29 +69,28 @@ impl Frame {
 
     /// Plane 0 is luma. A plane that the format does not have is empty.
     pub fn plane(&self, index: usize) -> PlaneView<'_> {
-        let layout = self.planes[index];
-        match &self.samples {
-            Samples::U8(data) => PlaneView::U8(layout.view(data)),
-            Samples::U16(data) => PlaneView::U16(layout.view(data)),
+        let (layout, bytes) = (self.planes[index], self.memory.bytes());
+        if self.is_wide() {
+            PlaneView::U16(layout.view(bytemuck::cast_slice(bytes)))
+        } else {
+            PlaneView::U8(layout.view(bytes))
         }
     }
 
     /// The plane's rows for writing, as 8-bit samples; `None` if the frame has more bits.
     pub fn plane_mut_u8(&mut self, index: usize) -> Option<PlaneMut<'_, u8>> {
         let layout = self.planes[index];
-        match &mut self.samples {
-            Samples::U8(data) => Some(layout.view_mut(data)),
-            Samples::U16(_) => None,
-        }
+        (!self.is_wide()).then(|| layout.view_mut(self.memory.bytes_mut()))
     }
 
     /// The plane's rows for writing, as 16-bit samples; `None` if the frame has 8 bits.
     pub fn plane_mut_u16(&mut self, index: usize) -> Option<PlaneMut<'_, u16>> {
         let layout = self.planes[index];
-        match &mut self.samples {
-            Samples::U16(data) => Some(layout.view_mut(data)),
-            Samples::U8(_) => None,
-        }
+        self.is_wide().then(|| layout.view_mut(bytemuck::cast_slice_mut(self.memory.bytes_mut())))
+    }
+
+    fn is_wide(&self) -> bool {
+        self.format.sample_bytes() > 1
     }
 }
 

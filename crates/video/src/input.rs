@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::ReadError;
 
-/// Large enough that a system call costs little, small enough to stay in a second-level cache.
-const BUFFER_BYTES: usize = 256 << 10;
+/// Large enough that a system call costs little, and small: each frame's header fills the buffer with the begin of the
+/// picture, which is then copied once more.
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// Why a piece of the input could not be had.
 #[derive(Debug)]

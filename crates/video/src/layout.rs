@@ -39,25 +39,40 @@ impl FileLayout {
 
     /// Bytes of one frame.
     pub(crate) fn bytes(&self) -> u64 {
-        let samples: u64 = (0..self.format.planes()).map(|plane| area(self.plane_size(plane))).sum();
-        samples * self.format.sample_bytes() as u64 + self.alpha_bytes()
+        (0..self.format.planes()).map(|plane| self.plane_bytes(plane)).sum::<u64>() + self.alpha_bytes()
     }
 
     /// Reads one frame. On a shortfall the frame is partly overwritten.
     pub(crate) fn read(&self, input: &mut Input, frame: &mut Frame) -> Result<(), Shortfall> {
         for index in 0..self.format.planes() {
-            let size = self.plane_size(index);
-            if let Some(plane) = frame.plane_mut_u8(index) {
-                read_plane(input, plane, size)?;
-            } else if let Some(plane) = frame.plane_mut_u16(index) {
-                read_plane(input, plane, size)?;
-            }
+            self.read_plane(input, frame, index)?;
         }
         input.pass(self.alpha_bytes())
     }
 
+    /// Reads plane 0 and passes over the rest of the frame.
+    pub(crate) fn read_luma(&self, input: &mut Input, frame: &mut Frame) -> Result<(), Shortfall> {
+        self.read_plane(input, frame, 0)?;
+        input.pass(self.bytes() - self.plane_bytes(0))
+    }
+
+    fn read_plane(&self, input: &mut Input, frame: &mut Frame, index: usize) -> Result<(), Shortfall> {
+        let size = self.plane_size(index);
+        if let Some(plane) = frame.plane_mut_u8(index) {
+            read_plane(input, plane, size)
+        } else if let Some(plane) = frame.plane_mut_u16(index) {
+            read_plane(input, plane, size)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn plane_bytes(&self, plane: usize) -> u64 {
+        area(self.plane_size(plane)) * self.format.sample_bytes() as u64
+    }
+
     fn alpha_bytes(&self) -> u64 {
-        if self.alpha { area(self.plane_size(0)) * self.format.sample_bytes() as u64 } else { 0 }
+        if self.alpha { self.plane_bytes(0) } else { 0 }
     }
 }
 

@@ -32,6 +32,7 @@ mod info;
 mod input;
 mod layout;
 mod libvmaf_words;
+mod memory;
 mod pool;
 mod reader;
 mod share;

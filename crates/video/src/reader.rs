@@ -99,6 +99,14 @@ impl Reader {
         }
     }
 
+    fn check_frame(&self, frame: &Frame) -> Result<(), ReadError> {
+        if *frame.format() == self.format {
+            return Ok(());
+        }
+        let (file, expected, got) = (self.input.name().to_owned(), self.format, *frame.format());
+        Err(ReadError::WrongFrame { file, expected, got })
+    }
+
     /// Takes one frame by `take`; keeps count, and remembers how it ended.
     fn next(
         &mut self,
@@ -179,11 +187,13 @@ impl Source for Reader {
     }
 
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        if *frame.format() != self.format {
-            let (file, expected, got) = (self.input.name().to_owned(), self.format, *frame.format());
-            return Err(ReadError::WrongFrame { file, expected, got });
-        }
+        self.check_frame(frame)?;
         self.next(|layout, input| layout.read(input, frame))
+    }
+
+    fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
+        self.check_frame(frame)?;
+        self.next(|layout, input| layout.read_luma(input, frame))
     }
 
     fn skip(&mut self, count: u64) -> Result<u64, ReadError> {

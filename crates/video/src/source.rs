@@ -25,6 +25,11 @@ pub trait Source: Send {
     /// never turns into a regular end on the next call.
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError>;
 
+    /// The same for a reader who looks at plane 0 alone: the content of the others is unspecified afterwards.
+    fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
+        self.read(frame)
+    }
+
     /// Passes over up to `count` frames and says how many there were; fewer is the regular end.
     fn skip(&mut self, count: u64) -> Result<u64, ReadError>;
 

@@ -46,7 +46,7 @@ pub fn measure(args: &ScoreArgs) -> Result<Measured> {
     let features: Result<Vec<FeatureSpec>> =
         args.features.iter().map(|text| metrics::parse(text, frame_rate)).collect();
     let asked = Asked { models: choice.models, features: features? };
-    let plan = Plan::new(&asked.models, &asked.features, true)?;
+    let plan = Plan::new(&asked.models, &asked.features, true)?.lean();
     let settings = settings(args);
     let range = range::of(args.from, args.to, frame_rate)?;
     let scored = score_range(&plan, reference, distorted, &settings, range, args.quiet)?;

@@ -156,6 +156,12 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch<T: Number>(self, row: &[T], at: usize) {
+        // SAFETY: `self` exists only on processors with these instructions.
+        unsafe { x86::prefetch(row, at) }
+    }
+
+    #[inline(always)]
     fn load<T: Number>(self, row: &[T], at: usize) -> __m256i {
         // SAFETY: `self` exists only on processors with these instructions.
         unsafe { x86::load256(row, at) }

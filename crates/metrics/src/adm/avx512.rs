@@ -148,6 +148,12 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch<T: Number>(self, row: &[T], at: usize) {
+        // SAFETY: `self` exists only on processors with these instructions.
+        unsafe { x86::prefetch(row, at) }
+    }
+
+    #[inline(always)]
     fn load<T: Number>(self, row: &[T], at: usize) -> __m512i {
         // SAFETY: `self` exists only on processors with these instructions.
         unsafe { x86::load512(row, at) }

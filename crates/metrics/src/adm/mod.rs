@@ -30,7 +30,7 @@ mod wavelet;
 
 use visus_video::Format;
 
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options};
+use crate::{Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options};
 use settings::Settings;
 
 const NAME: &str = "adm";
@@ -85,13 +85,29 @@ struct Adm {
     info: &'static Info,
     settings: Settings,
     keys: Vec<Key>,
+    /// Nobody reads what depends on added detail.
+    lean: bool,
+}
+
+/// The keys that depend on added detail.
+const OF_ADDED_DETAIL: [usize; 2] = [1, 2];
+
+/// Raw numbers are the scores, but for those that nobody reads.
+struct LeanFold;
+
+impl Fold for LeanFold {
+    fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit) {
+        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_ADDED_DETAIL.contains(key)) {
+            out.score(key, index, *value);
+        }
+    }
 }
 
 fn build(info: &'static Info, options: &Options) -> Result<Box<dyn Metric>, MetricError> {
     let settings = Settings::new(info.name, options)?;
     let written = if settings.debug { FEATURES.len() } else { DEBUG_FROM };
     let keys = FEATURES[..written].iter().map(|(feature, short)| Key::new(feature, short, options)).collect();
-    Ok(Box::new(Adm { info, settings, keys }))
+    Ok(Box::new(Adm { info, settings, keys, lean: false }))
 }
 
 impl Metric for Adm {
@@ -101,6 +117,22 @@ impl Metric for Adm {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn luma_only(&self) -> bool {
+        true
+    }
+
+    fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {
+        if !self.settings.added_detail || OF_ADDED_DETAIL.iter().any(|key| is_read(&self.keys[*key])) {
+            return None;
+        }
+        let settings = Settings { added_detail: false, ..self.settings };
+        Some(Box::new(Self { info: self.info, settings, keys: self.keys.clone(), lean: true }))
+    }
+
+    fn fold(&self, _format: &Format) -> Box<dyn Fold> {
+        if self.lean { Box::new(LeanFold) } else { Box::new(Direct) }
     }
 
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -4,18 +4,16 @@
 //! and its absolute values are summed. Motion2 is the minimum over neighbouring frames, motion3 the same after blending
 //! and clipping; both depend on order and are made in the [`fold`].
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
+mod dispatch;
 mod fold;
 mod scalar;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use std::any::Any;
 
-use visus_video::{Format, Plane, PlaneView, Sample};
+use visus_video::{Format, PlaneView};
 
 use crate::{
     Appears, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
@@ -136,6 +134,10 @@ impl Metric for Motion {
         Reach { before: 2, after: 1 }
     }
 
+    fn luma_only(&self) -> bool {
+        true
+    }
+
     fn raw_len(&self) -> usize {
         1
     }
@@ -176,17 +178,16 @@ impl Motion {
             let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        let (depth, row) = (u32::from(format.depth()), scalar::Row::new(format.width()));
-        Ok(MotionExtractor { settings, level, depth, row })
+        let depth = u32::from(format.depth());
+        let kernel = dispatch::Kernel::new(level, format.width(), format.height(), depth);
+        Ok(MotionExtractor { settings, kernel })
     }
 }
 
 /// One or more sets of settings.
 struct MotionExtractor {
     settings: Vec<Settings>,
-    level: Level,
-    depth: u32,
-    row: scalar::Row,
+    kernel: dispatch::Kernel,
 }
 
 impl Extractor for MotionExtractor {
@@ -230,33 +231,15 @@ impl MotionExtractor {
         let earlier = if distance == 2 { window.before_previous } else { window.previous };
         let (earlier, current) = (earlier?.reference.plane(0), window.current.reference.plane(0));
         let sum = match (earlier, current) {
-            (PlaneView::U8(earlier), PlaneView::U8(current)) => self.sum(earlier, current),
-            (PlaneView::U16(earlier), PlaneView::U16(current)) => self.sum(earlier, current),
+            (PlaneView::U8(earlier), PlaneView::U8(current)) => {
+                self.kernel.blurred_difference(earlier, current)
+            }
+            (PlaneView::U16(earlier), PlaneView::U16(current)) => {
+                self.kernel.blurred_difference(earlier, current)
+            }
             _ => unreachable!("a clip has one format"),
         };
         Some(sum as f64 / 256.0 / (current.width() * current.height()) as f64)
-    }
-
-    fn sum<T: Sample>(&mut self, earlier: Plane<'_, T>, current: Plane<'_, T>) -> u64 {
-        blurred_difference(self.level, earlier, current, self.depth, &mut self.row)
-    }
-}
-
-/// The kernel of a level.
-fn blurred_difference<T: Sample>(
-    level: Level,
-    earlier: Plane<'_, T>,
-    current: Plane<'_, T>,
-    depth: u32,
-    row: &mut scalar::Row,
-) -> u64 {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => avx2::blurred_difference(earlier, current, depth, row),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => avx512::blurred_difference(earlier, current, depth, row),
-        // NEON is part of every aarch64: the plain kernel is compiled for it.
-        _ => scalar::blurred_difference(earlier, current, depth, row),
     }
 }
 

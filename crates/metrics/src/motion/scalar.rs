@@ -1,7 +1,7 @@
 //! The kernel in plain Rust: difference of two planes, 5×5 blur, sum of absolute values.
 //!
 //! All sums fit 32 bits: where a value has 17 bits, its upper sixteen and its lowest one are filtered apart.
-//! [`blurred_difference`] is inlined into the functions that compile it for a CPU level.
+//! [`blurred_row`] is inlined into the vector kernels, which leave rows with extreme changes to it.
 
 use visus_video::{Plane, Sample};
 
@@ -27,14 +27,20 @@ pub fn blurred_difference<T: Sample>(
     depth: u32,
     row: &mut Row,
 ) -> u64 {
-    let mut sum = 0;
-    for y in 0..current.height() {
-        // Rows without change are common in still scenes.
-        if vertical(earlier, current, y, depth, &mut row.0) {
-            sum += horizontal(&mut row.0);
-        }
-    }
-    sum
+    (0..current.height()).map(|y| blurred_row(earlier, current, y, depth, row)).sum()
+}
+
+/// What row `y` adds to the sum.
+#[inline(always)]
+pub fn blurred_row<T: Sample>(
+    earlier: Plane<'_, T>,
+    current: Plane<'_, T>,
+    y: usize,
+    depth: u32,
+    row: &mut Row,
+) -> u64 {
+    // Rows without change are common in still scenes.
+    if vertical(earlier, current, y, depth, &mut row.0) { horizontal(&mut row.0) } else { 0 }
 }
 
 /// The row `offset` away from `y`, mirrored around the first and the last row.

@@ -37,6 +37,7 @@ impl Vector for Avx2 {
 
     const LANES: usize = 8;
     const ENTRIES: usize = 8;
+    const MANY_REGISTERS: bool = false;
 
     operations! {
         zero() -> __m256i { _mm256_setzero_si256() }
@@ -70,7 +71,7 @@ impl Vector for Avx2 {
         mul_low16(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi16(a, b) }
         mul_high16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhi_epi16(a, b) }
         mul_high_u16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhi_epu16(a, b) }
-        dot(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)) }
+        dot(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { dot(sum, a, b) }
 
         add32(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(a, b) }
         sub32(a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi32(a, b) }
@@ -165,4 +166,24 @@ impl Vector for Avx2 {
 fn sum_quads(sums: __m256i) -> i64 {
     let pair = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
     _mm_extract_epi64::<0>(pair).wrapping_add(_mm_extract_epi64::<1>(pair))
+}
+
+/// Two instructions, kept in their order: the compiler would add products to each other first, which needs more registers
+/// than there are.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn dot(mut sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: the instructions belong to the features of this function; they read and write these registers only.
+    unsafe {
+        std::arch::asm!(
+            "vpmaddwd {products}, {a}, {b}",
+            "vpaddd {sum}, {sum}, {products}",
+            products = out(ymm_reg) _,
+            sum = inout(ymm_reg) sum,
+            a = in(ymm_reg) a,
+            b = in(ymm_reg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    sum
 }

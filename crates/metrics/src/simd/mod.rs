@@ -22,6 +22,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod vector;
+mod words;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
@@ -30,6 +31,7 @@ pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
 pub use target::Target;
 pub use vector::Vector;
+pub use words::{Words, load_words};
 
 /// Numbers that vectors are made of: no padding, every bit pattern is a value.
 ///

@@ -30,6 +30,8 @@ pub trait Vector: Copy + Send + 'static {
     const WORDS: usize = 2 * Self::LANES;
     /// 8 or 16.
     const ENTRIES: usize;
+    /// 32 of them, not 16.
+    const MANY_REGISTERS: bool = true;
 
     fn zero(self) -> Self::V;
     fn splat16(self, value: i16) -> Self::V;

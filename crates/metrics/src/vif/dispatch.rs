@@ -4,7 +4,7 @@ use visus_video::Plane;
 
 use super::scalar::{self, Limits, Sums};
 use super::vector::{self, Bytes, Deep, Full, Stages};
-use crate::Level;
+use crate::{Level, Spread};
 
 /// From the luma of a pair to the sums of all scales.
 pub trait Kernels: Send {
@@ -13,6 +13,7 @@ pub trait Kernels: Send {
         reference: Plane<'_, u8>,
         distorted: Plane<'_, u8>,
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     );
 
@@ -21,6 +22,7 @@ pub trait Kernels: Send {
         reference: Plane<'_, u16>,
         distorted: Plane<'_, u16>,
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     );
 }
@@ -62,8 +64,10 @@ impl Kernels for Scalar {
         reference: Plane<'_, u8>,
         distorted: Plane<'_, u8>,
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     ) {
+        let _ = spread;
         self.scratch.scales(reference, distorted, self.depth, limits, sums);
     }
 
@@ -72,8 +76,10 @@ impl Kernels for Scalar {
         reference: Plane<'_, u16>,
         distorted: Plane<'_, u16>,
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     ) {
+        let _ = spread;
         self.scratch.scales(reference, distorted, self.depth, limits, sums);
     }
 }
@@ -98,9 +104,10 @@ impl<S: Stages> Kernels for Vectors<S> {
         reference: Plane<'_, u8>,
         distorted: Plane<'_, u8>,
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     ) {
-        let in_range = self.scratch.scales(self.s, Bytes, reference, distorted, limits, sums);
+        let in_range = self.scratch.scales(self.s, Bytes, [reference, distorted], limits, spread, sums);
         debug_assert!(in_range, "every byte is a sample");
     }
 
@@ -109,17 +116,18 @@ impl<S: Stages> Kernels for Vectors<S> {
         reference: Plane<'_, u16>,
         distorted: Plane<'_, u16>,
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     ) {
-        let depth = self.depth;
+        let (depth, pictures) = (self.depth, [reference, distorted]);
         let in_range = if depth == 16 {
-            self.scratch.scales(self.s, Full, reference, distorted, limits, sums)
+            self.scratch.scales(self.s, Full, pictures, limits, spread, sums)
         } else {
-            self.scratch.scales(self.s, Deep { depth }, reference, distorted, limits, sums)
+            self.scratch.scales(self.s, Deep { depth }, pictures, limits, spread, sums)
         };
         if !in_range {
             let fallback = || Scalar::new(reference.width(), reference.height(), depth);
-            self.fallback.get_or_insert_with(fallback).words(reference, distorted, limits, sums);
+            self.fallback.get_or_insert_with(fallback).words(reference, distorted, limits, spread, sums);
         }
     }
 }

@@ -21,8 +21,8 @@ use std::any::Any;
 use visus_video::{Format, PlaneView};
 
 use crate::{
-    Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread,
-    Window,
+    Alone, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair,
+    Spread, Window,
     vif::scalar::{Residuals, Sums},
 };
 
@@ -113,6 +113,10 @@ impl Metric for Vif {
         &self.keys
     }
 
+    fn luma_only(&self) -> bool {
+        true
+    }
+
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         Ok(Box::new(self.joint(vec![self.settings], format, level)?))
     }
@@ -162,14 +166,14 @@ struct VifExtractor {
 }
 
 impl VifExtractor {
-    fn sum_up(&mut self, pair: Pair<'_>) {
+    fn sum_up(&mut self, pair: Pair<'_>, spread: &dyn Spread) {
         let limits = scalar::Limits { gains: &self.gains, skip_scale0: self.settings[0].skip_scale0 };
         match (pair.reference.plane(0), pair.distorted.plane(0)) {
             (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                self.kernels.bytes(reference, distorted, limits, &mut self.sums);
+                self.kernels.bytes(reference, distorted, limits, spread, &mut self.sums);
             }
             (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                self.kernels.words(reference, distorted, limits, &mut self.sums);
+                self.kernels.words(reference, distorted, limits, spread, &mut self.sums);
             }
             _ => unreachable!("a pair has one format"),
         }
@@ -178,7 +182,16 @@ impl VifExtractor {
 
 impl Extractor for VifExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.sum_up(window.current);
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        self.sum_up(window.current, spread);
         write_scores(&self.sums[0], self.settings[0], raw);
         Ok(())
     }
@@ -189,9 +202,9 @@ impl GroupExtractor for VifExtractor {
         &mut self,
         window: &Window<'_>,
         rows: &mut [&mut [f64]],
-        _spread: &dyn Spread,
+        spread: &dyn Spread,
     ) -> Result<(), MetricError> {
-        self.sum_up(window.current);
+        self.sum_up(window.current, spread);
         for ((row, sums), settings) in rows.iter_mut().zip(&self.sums).zip(&self.settings) {
             write_scores(sums, *settings, row);
         }

@@ -5,7 +5,7 @@ use visus_video::Plane;
 use super::dispatch;
 use super::scalar::{Limits, Residuals, Sums, TAPS, mirrored};
 use super::table::Log2;
-use crate::Level;
+use crate::{Alone, Level, Spread};
 
 /// A picture of 64-bit numbers: nothing can overflow, nothing is fused or blocked.
 #[derive(Clone)]
@@ -153,6 +153,10 @@ impl<T: super::scalar::Widen + TryFrom<u32>> Planes<T> {
 const GAINS: [f64; 3] = [100.0, 1.0, 1.2];
 
 fn sums(level: Level, planes: &AnyPlanes, depth: u32) -> Sums {
+    spread_sums(level, planes, depth, &Alone)
+}
+
+fn spread_sums(level: Level, planes: &AnyPlanes, depth: u32, spread: &dyn Spread) -> Sums {
     let limits = Limits { gains: &GAINS, skip_scale0: false };
     let mut sums = Sums::new();
     match planes {
@@ -160,12 +164,14 @@ fn sums(level: Level, planes: &AnyPlanes, depth: u32) -> Sums {
             planes.view(0),
             planes.view(1),
             limits,
+            spread,
             &mut sums,
         ),
         AnyPlanes::Words(planes) => dispatch::kernels(level, planes.width, planes.height, depth).words(
             planes.view(0),
             planes.view(1),
             limits,
+            spread,
             &mut sums,
         ),
     }
@@ -227,6 +233,35 @@ fn every_level_gives_the_sums_of_the_scalar_kernels() {
                         want,
                         "{level} {size:?} {depth}-bit {base}+{spread}"
                     );
+                }
+            }
+        }
+    }
+}
+
+/// Says that it has many hands, and does the pieces from the last to the first.
+struct Backwards(usize);
+
+impl Spread for Backwards {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..count).rev().for_each(work);
+    }
+}
+
+#[test]
+fn stripes_give_the_sums_of_the_whole() {
+    for size in [(70, 256), (65, 389), (96, 1030)] {
+        for depth in [8, 10, 16] {
+            let planes = planes(size, depth, 0, 1 << depth);
+            for level in Level::available() {
+                let want = sums(level, &planes, depth);
+                for hands in [2, 3, 7] {
+                    let got = spread_sums(level, &planes, depth, &Backwards(hands));
+                    assert_eq!(got, want, "{level} {size:?} {depth}-bit, {hands} hands");
                 }
             }
         }

@@ -41,6 +41,11 @@ pub trait Lanes: Copy + Debug + Send + 'static {
 
     // Memory.
     fn load<T: Number>(self, row: &[T], at: usize) -> Self::Int;
+    /// Asks for the cache line of a number that will be read soon.
+    #[inline(always)]
+    fn prefetch<T: Number>(self, row: &[T], at: usize) {
+        let _ = (row, at);
+    }
     fn store<T: Number>(self, row: &mut [T], at: usize, value: Self::Int);
     /// Bytes as words.
     fn load_bytes(self, row: &[u8], at: usize) -> Self::Int;

@@ -188,7 +188,10 @@ impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
     fn filter_down(&mut self, picture: usize, y: usize, detail: bool) {
         let read = self.columns.read();
         let input = self.inputs[picture];
-        let taps = self.down.taps(y).map(|tap| &input.row(tap)[read.start..read.end]);
+        let row = |tap: usize| &input.row(tap)[read.start..read.end];
+        let taps = self.down.taps(y).map(row);
+        // The next row brings two new ones.
+        let soon = [4, 5].map(|ahead| row((2 * y + ahead - 1).min(self.down.input - 1)));
         let columns = &mut self.rows.columns[picture];
         let span = self.rows.origin + read.start..self.rows.origin + read.end;
         let low = &mut columns.low[span.clone()];
@@ -197,12 +200,12 @@ impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
             let high = &mut columns.high[span];
             v.run(
                 #[inline(always)]
-                || down::<V, S, true>(v, taps, bits, low, high),
+                || down::<V, S, true>(v, taps, soon, bits, low, high),
             );
         } else {
             v.run(
                 #[inline(always)]
-                || down::<V, S, false>(v, taps, bits, low, &mut []),
+                || down::<V, S, false>(v, taps, soon, bits, low, &mut []),
             );
         }
         self.mirror(picture);
@@ -305,6 +308,7 @@ pub fn dots<V: Lanes>(v: V, start: V::Int, first: V::Int, second: V::Int, taps: 
 fn down<V: Lanes, S: Source, const DETAIL: bool>(
     v: V,
     rows: [&[S]; 4],
+    soon: [&[S]; 2],
     bits: u32,
     low: &mut [i16],
     high: &mut [i16],
@@ -315,6 +319,8 @@ fn down<V: Lanes, S: Source, const DETAIL: bool>(
     let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
     let mut at = 0;
     loop {
+        v.prefetch(soon[0], at);
+        v.prefetch(soon[1], at);
         let upper = v.interleave(S::words(v, rows[0], at), S::words(v, rows[1], at));
         let lower = v.interleave(S::words(v, rows[2], at), S::words(v, rows[3], at));
         let sums = two!(|i| dots(v, low_start, upper[i], lower[i], low_taps));

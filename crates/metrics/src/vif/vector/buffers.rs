@@ -5,6 +5,9 @@ use crate::simd::{Grid, GridMut, Lines};
 /// Words of the widest vectors; a block is never larger.
 pub const MAX_WORDS: usize = 32;
 
+/// The longest window's radius.
+const MAX_RADIUS: usize = 8;
+
 /// Words in front of a row: room for mirrored columns, and a whole cache line, so that blocks stay aligned.
 const MARGIN: usize = 32;
 
@@ -65,9 +68,14 @@ impl Rows {
     /// Mirrors `radius` columns around the first and the last one of the rows that `width` columns are filled of.
     pub fn mirror(&mut self, width: usize, radius: usize) {
         for row in self.words.chunks_exact_mut(self.stride) {
-            for distance in 1..=radius {
-                row[MARGIN - distance] = row[MARGIN + distance];
-                row[MARGIN + width - 1 + distance] = row[MARGIN + width - 1 - distance];
+            // Looked at as short pieces, which are checked once and not per column.
+            let left = &mut row[MARGIN - MAX_RADIUS..][..2 * MAX_RADIUS + 1];
+            for distance in 1..=radius.min(MAX_RADIUS) {
+                left[MAX_RADIUS - distance] = left[MAX_RADIUS + distance];
+            }
+            let right = &mut row[MARGIN + width - 1 - MAX_RADIUS..][..2 * MAX_RADIUS + 1];
+            for distance in 1..=radius.min(MAX_RADIUS) {
+                right[MAX_RADIUS + distance] = right[MAX_RADIUS - distance];
             }
         }
     }

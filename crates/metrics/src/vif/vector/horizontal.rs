@@ -1,30 +1,37 @@
 //! Along the rows: variances from moments, and the next scale's picture.
 
 use super::buffers::Rows;
-use super::statistic::{Before, LAG, Pixels};
+use super::statistic::{Before, LAG, Pixels, share_row};
 use super::window::{Window, two_words};
 use crate::simd::Vector;
 
-/// The window over two planes of a block, at even and at odd columns: [plane][parity].
+/// The window over planes of a block, at even and at odd columns: [plane][parity]. Planes that are filtered together share
+/// what is loaded of the taps.
 #[inline(always)]
-fn filtered<S: Vector, const SCALE: usize>(s: S, planes: [&[i16]; 2], start: [S::V; 2]) -> [[S::V; 2]; 2] {
-    let [a, b] = planes;
-    let mut sums = [[start[0]; 2], [start[1]; 2]];
+fn filtered<S: Vector, const SCALE: usize, const PLANES: usize>(
+    s: S,
+    planes: [&[i16]; PLANES],
+    start: [S::V; PLANES],
+) -> [[S::V; 2]; PLANES] {
+    let mut sums = [[start[0]; 2]; PLANES];
+    for plane in 0..PLANES {
+        sums[plane] = [start[plane]; 2];
+    }
     for i in 0..Window::<SCALE>::PAIRS {
         let even = s.splat32(Window::<SCALE>::EVEN[i]);
         let odd = s.splat32(Window::<SCALE>::ODD[i]);
-        let (a, b) = (s.load(a, 2 * i), s.load(b, 2 * i));
-        sums[0][0] = s.dot(sums[0][0], a, even);
-        sums[0][1] = s.dot(sums[0][1], a, odd);
-        sums[1][0] = s.dot(sums[1][0], b, even);
-        sums[1][1] = s.dot(sums[1][1], b, odd);
+        for plane in 0..PLANES {
+            let words = s.load(planes[plane], 2 * i);
+            sums[plane][0] = s.dot(sums[plane][0], words, even);
+            sums[plane][1] = s.dot(sums[plane][1], words, odd);
+        }
     }
     if let Some(half) = Window::<SCALE>::HALF_CENTRE {
         let (even, odd) = (s.splat32(two_words(half, 0)), s.splat32(two_words(0, half)));
-        for (sums, window) in sums.iter_mut().zip([a, b]) {
-            let centre = s.load(window, 2 * Window::<SCALE>::REACH);
-            sums[0] = s.dot(sums[0], centre, even);
-            sums[1] = s.dot(sums[1], centre, odd);
+        for plane in 0..PLANES {
+            let centre = s.load(planes[plane], 2 * Window::<SCALE>::REACH);
+            sums[plane][0] = s.dot(sums[plane][0], centre, even);
+            sums[plane][1] = s.dot(sums[plane][1], centre, odd);
         }
     }
     sums
@@ -47,9 +54,17 @@ pub fn horizontal<S: Vector, const SCALE: usize>(
         // All memory is checked here; what follows is free of branches.
         let planes = rows.at(block * S::WORDS, S::WORDS + 2 * reach);
         let (moments, mut before) = pixels.turn::<S>(block);
-        turn::<S, SCALE>(s, planes, moments, &mut before, gain_limit);
+        if S::MANY_REGISTERS {
+            turn::<S, SCALE>(s, planes, moments, &mut before, gain_limit);
+        } else {
+            moments_of::<S, SCALE>(s, planes, moments);
+        }
     }
     pixels.flatten_beyond::<S>(width);
+    if !S::MANY_REGISTERS {
+        share_row(s, pixels, width, gain_limit);
+        return;
+    }
     for block in blocks..blocks + LAG {
         let (_, mut before) = pixels.turn::<S>(block);
         for quarter in 0..4 {
@@ -72,17 +87,33 @@ fn turn<S: Vector, const SCALE: usize>(
     let bias = s.splat32(i32::MIN);
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
-    let [mean_ref, mean_dis] = filtered::<S, SCALE>(s, [m0, m1], [bias, bias]);
+    let [mean_ref, mean_dis] = filtered::<S, SCALE, 2>(s, [m0, m1], [bias, bias]);
     before.share(s, 0, gain_limit);
-    let square = filtered::<S, SCALE>(s, [r0, r1], [bias, rounded]);
+    let square = filtered::<S, SCALE, 2>(s, [r0, r1], [bias, rounded]);
     store_central(s, square, mean_ref, mean_ref, &mut out[..S::WORDS]);
     before.share(s, 1, gain_limit);
-    let square = filtered::<S, SCALE>(s, [d0, d1], [bias, rounded]);
+    let square = filtered::<S, SCALE, 2>(s, [d0, d1], [bias, rounded]);
     store_central(s, square, mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
     before.share(s, 2, gain_limit);
-    let product = filtered::<S, SCALE>(s, [p0, p1], [bias, rounded]);
+    let product = filtered::<S, SCALE, 2>(s, [p0, p1], [bias, rounded]);
     store_central(s, product, mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
     before.share(s, 3, gain_limit);
+}
+
+/// The same without the sharing, which is done later, and with more planes at a time: with few registers, doing two things
+/// at the same time costs more than it brings.
+#[inline(always)]
+fn moments_of<S: Vector, const SCALE: usize>(s: S, planes: [&[i16]; 8], out: &mut [i32]) {
+    let bias = s.splat32(i32::MIN);
+    let rounded = s.splat32(i32::MIN + (1 << 15));
+    let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
+    let [mean_ref, mean_dis, high, low] =
+        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded]);
+    store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
+    let [high, low, both_high, both_low] =
+        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded]);
+    store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
+    store_central(s, [both_high, both_low], mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
 }
 
 /// A central moment: the high and low words of a product's mean, less the product of the means.

@@ -6,10 +6,8 @@
 //! xy = (x' + 1)·y' + c·x' + (c - 1)·y' + c². The products x'(x' + 1) and (x' + 1)·y' need one bit less than x² and x'y'
 //! do; with it, the two rows at the same distance from the window's centre can be added before they are multiplied.
 
-use visus_video::Sample;
-
 use super::vertical::{plain, symmetric};
-use crate::simd::{Number, Vector};
+use crate::simd::{Vector, Words};
 
 /// Planes of the kind that has most: means and products as two words each.
 pub const MAX_PLANES: usize = 8;
@@ -20,26 +18,7 @@ pub type Four<S> = [<S as Vector>::V; 4];
 /// A block of row pairs, from the first to the last that the four rows in hand look at.
 pub type Pairs<'a> = [&'a [i16]; 10];
 
-/// How samples are read in words.
-pub trait Words: Sample + Number {
-    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V;
-}
-
-impl Words for u8 {
-    #[inline(always)]
-    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V {
-        s.load_bytes(row, at)
-    }
-}
-
-impl Words for u16 {
-    #[inline(always)]
-    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V {
-        s.load(row, at)
-    }
-}
-
-pub trait Kind: Copy {
+pub trait Kind: Copy + Sync {
     type Sample: Words;
     const PLANES: usize;
 

@@ -3,7 +3,8 @@
 //! A scale is walked in steps of four rows. A step expands two new pairs of rows into planes of words (`kind`), filters
 //! them and the pairs before them down the columns (`vertical`), then finishes row by row (`horizontal`) and adds up
 //! the logarithms (`statistic`). Two rows of the next scale's picture fall off on the way. Rows and sums stay in the
-//! second-level cache; nothing but those pictures is as large as a frame.
+//! second-level cache; nothing but those pictures is as large as a frame. With several hands, a scale is cut into stripes
+//! of steps; their sums are exact, so that it does not show.
 //!
 //! The stages are generic; `avx512`, `avx2` and `neon` compile them for their level.
 
@@ -14,6 +15,9 @@ mod simd_stages;
 mod statistic;
 mod vertical;
 pub mod window;
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use visus_video::Plane;
 
@@ -27,6 +31,7 @@ pub use vertical::{RowPair, Step, expand, vertical};
 
 use super::scalar::{Limits, Residuals, Sums, clear, mirrored};
 use super::{SCALES, vector::window::Window};
+use crate::Spread;
 use crate::simd::{Lines, Vector};
 
 /// The stages, compiled for a level.
@@ -59,12 +64,46 @@ pub const SMALLEST_SIDE: usize = 64;
 /// Everything a frame needs, allocated once.
 #[derive(Debug)]
 pub struct Scratch {
+    width: usize,
+    depth: u32,
+    /// One for each stripe that is worked on at the same time.
+    hands: Vec<Hand>,
+    /// Reference and distorted picture of scales 1 to 3.
+    pictures: [[Picture; 2]; SCALES - 1],
+}
+
+/// What the work on a stripe needs.
+#[derive(Debug)]
+struct Hand {
     rings: [Ring; SCALES],
     rows: Rows,
     thin: Rows,
     pixels: Pixels,
-    /// Reference and distorted picture of scales 1 to 3.
-    pictures: [[Picture; 2]; SCALES - 1],
+    sums: Sums,
+    in_range: bool,
+}
+
+impl Hand {
+    fn new<S: Stages>(width: usize, depth: u32) -> Self {
+        let planes = if depth == 8 { Bytes::PLANES } else { Deep::PLANES };
+        let ring = |scale: usize, planes: usize, slots: usize| {
+            let blocks = (width >> scale).div_ceil(S::WORDS);
+            Ring::new(slots, blocks, 2 * planes * S::WORDS)
+        };
+        Self {
+            rings: [
+                ring(0, planes, Window::<0>::PAIRS + 1),
+                ring(1, Full::PLANES, Window::<1>::PAIRS + 1),
+                ring(2, Full::PLANES, Window::<2>::PAIRS + 1),
+                ring(3, Full::PLANES, Window::<3>::PAIRS + 1),
+            ],
+            rows: Rows::new(32, width),
+            thin: Rows::new(4, width),
+            pixels: Pixels::new(width),
+            sums: Sums::new(),
+            in_range: true,
+        }
+    }
 }
 
 /// A picture whose rows are whole blocks.
@@ -114,27 +153,12 @@ impl<'a> Source<'a, u16> {
 
 impl Scratch {
     pub fn new<S: Stages>(width: usize, height: usize, depth: u32) -> Self {
-        let planes = if depth == 8 { Bytes::PLANES } else { Deep::PLANES };
-        let ring = |scale: usize, planes: usize, slots: usize| {
-            let blocks = (width >> scale).div_ceil(S::WORDS);
-            Ring::new(slots, blocks, 2 * planes * S::WORDS)
-        };
         let picture = |scale: usize| {
             let picture = || Picture::new(width >> scale, height >> scale);
             [picture(), picture()]
         };
-        Self {
-            rings: [
-                ring(0, planes, Window::<0>::PAIRS + 1),
-                ring(1, Full::PLANES, Window::<1>::PAIRS + 1),
-                ring(2, Full::PLANES, Window::<2>::PAIRS + 1),
-                ring(3, Full::PLANES, Window::<3>::PAIRS + 1),
-            ],
-            rows: Rows::new(32, width),
-            thin: Rows::new(4, width),
-            pixels: Pixels::new(width),
-            pictures: [picture(1), picture(2), picture(3)],
-        }
+        let hands = vec![Hand::new::<S>(width, depth)];
+        Self { width, depth, hands, pictures: [picture(1), picture(2), picture(3)] }
     }
 
     /// The sums of all scales, for each limit. Says no if a sample has more bits than `kind` takes; then the sums have
@@ -143,53 +167,158 @@ impl Scratch {
         &mut self,
         s: S,
         kind: K,
-        reference: Plane<'_, K::Sample>,
-        distorted: Plane<'_, K::Sample>,
+        [reference, distorted]: [Plane<'_, K::Sample>; 2],
         limits: Limits<'_>,
+        spread: &dyn Spread,
         sums: &mut Sums,
     ) -> bool {
-        clear(sums, limits.gains.len());
-        let Self { rings, rows, thin, pixels, pictures } = self;
-        let mut walk = Walk { s, gain_limits: limits.gains, rows, thin, pixels, sums };
-        let [first, second, third] = pictures;
+        self.prepare::<S>(stripes(reference.height(), spread), limits.gains.len());
+        let Self { hands, pictures: [first, second, third], .. } = self;
+        let work = Work { s, gain_limits: limits.gains, spread };
         let source = [Source::plane(reference), Source::plane(distorted)];
-        let in_range = if limits.skip_scale0 {
-            walk.scale::<K, 0, 1, false>(kind, source, &mut rings[0], Some(&mut *first))
+        if limits.skip_scale0 {
+            work.scale::<K, 0, 1, false>(kind, source, hands, Some(&mut *first));
         } else {
-            walk.scale::<K, 0, 1, true>(kind, source, &mut rings[0], Some(&mut *first))
-        };
-        if !in_range {
+            work.scale::<K, 0, 1, true>(kind, source, hands, Some(&mut *first));
+        }
+        if !hands.iter().all(|hand| hand.in_range) {
             return false;
         }
         // What was filtered fits its words.
         let source = first.each_ref().map(Source::picture);
-        walk.scale::<Full, 1, 2, true>(Full, source, &mut rings[1], Some(&mut *second));
+        work.scale::<Full, 1, 2, true>(Full, source, hands, Some(&mut *second));
         let source = second.each_ref().map(Source::picture);
-        walk.scale::<Full, 2, 3, true>(Full, source, &mut rings[2], Some(&mut *third));
+        work.scale::<Full, 2, 3, true>(Full, source, hands, Some(&mut *third));
         let source = third.each_ref().map(Source::picture);
-        walk.scale::<Full, 3, SCALES, true>(Full, source, &mut rings[3], None);
+        work.scale::<Full, 3, SCALES, true>(Full, source, hands, None);
+        clear(sums, limits.gains.len());
+        hands.iter().for_each(|hand| add(sums, &hand.sums));
         true
+    }
+
+    /// Hands for so many stripes, with nothing summed up.
+    fn prepare<S: Stages>(&mut self, stripes: usize, limits: usize) {
+        self.hands.truncate(stripes);
+        while self.hands.len() < stripes {
+            self.hands.push(Hand::new::<S>(self.width, self.depth));
+        }
+        for hand in &mut self.hands {
+            clear(&mut hand.sums, limits);
+            hand.in_range = true;
+        }
     }
 }
 
-/// What all scales share.
-struct Walk<'a, S> {
-    s: S,
-    gain_limits: &'a [f64],
-    rows: &'a mut Rows,
-    thin: &'a mut Rows,
-    pixels: &'a mut Pixels,
-    sums: &'a mut Sums,
+/// Rows that a stripe has at least: at its begin it reads rows again that the one before it has read.
+const STRIPE_ROWS: usize = 128;
+
+/// How many stripes the finest scale is cut into.
+fn stripes(height: usize, spread: &dyn Spread) -> usize {
+    spread.width().clamp(1, (height / STRIPE_ROWS).max(1))
 }
 
-impl<S: Stages> Walk<'_, S> {
+fn add(sums: &mut Sums, more: &Sums) {
+    for (sum, more) in sums.iter_mut().flatten().zip(more.iter().flatten()) {
+        sum.num_log += more.num_log;
+        sum.den_log += more.den_log;
+        sum.num_plain += more.num_plain;
+        sum.den_plain += more.den_plain;
+    }
+}
+
+/// What all stripes share.
+struct Work<'a, S> {
+    s: S,
+    gain_limits: &'a [f64],
+    spread: &'a dyn Spread,
+}
+
+impl<S: Stages> Work<'_, S> {
     fn scale<K: Kind, const SCALE: usize, const NEXT: usize, const MOMENTS: bool>(
+        &self,
+        kind: K,
+        source: [Source<'_, K::Sample>; 2],
+        hands: &mut [Hand],
+        mut next: Option<&mut [Picture; 2]>,
+    ) {
+        let steps = source[0].height.div_ceil(4);
+        if let [hand] = hands {
+            let next = next.map(|next| Next::whole(next));
+            Stripe { s: self.s, gain_limits: self.gain_limits, hand, next }.walk::<K, SCALE, NEXT, MOMENTS>(
+                kind,
+                source,
+                0..steps,
+            );
+            return;
+        }
+        let share = steps.div_ceil(hands.len());
+        let mut rest = next.as_mut().map(|next| Next::whole(next));
+        let mut stripes = Vec::with_capacity(hands.len());
+        for (index, hand) in hands.iter_mut().enumerate() {
+            let range = (index * share).min(steps)..((index + 1) * share).min(steps);
+            let next = rest.as_mut().map(|rest| rest.take(2 * range.end));
+            let stripe = Stripe { s: self.s, gain_limits: self.gain_limits, hand, next };
+            stripes.push(Mutex::new(Some((stripe, range))));
+        }
+        self.spread.each(stripes.len(), &|index| {
+            let stripe = stripes[index].lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some((mut stripe, range)) = stripe {
+                stripe.walk::<K, SCALE, NEXT, MOMENTS>(kind, source, range);
+            }
+        });
+    }
+}
+
+/// Rows of the next scale's two pictures, from row `first` on.
+struct Next<'a> {
+    rows: [&'a mut [u16]; 2],
+    first: usize,
+    stride: usize,
+    width: usize,
+    height: usize,
+}
+
+impl<'a> Next<'a> {
+    fn whole(pictures: &'a mut [Picture; 2]) -> Self {
+        let Picture { stride, width, height, .. } = pictures[0];
+        Self {
+            rows: pictures.each_mut().map(|picture| &mut picture.samples[..]),
+            first: 0,
+            stride,
+            width,
+            height,
+        }
+    }
+
+    /// Takes the rows before `end` out.
+    fn take(&mut self, end: usize) -> Next<'a> {
+        let end = end.min(self.height);
+        let count = (end - self.first) * self.stride;
+        let rows = self.rows.each_mut().map(|rows| {
+            let (taken, rest) = std::mem::take(rows).split_at_mut(count);
+            *rows = rest;
+            taken
+        });
+        let first = std::mem::replace(&mut self.first, end);
+        Next { rows, first, stride: self.stride, width: self.width, height: self.height }
+    }
+}
+
+/// A part of the picture, some steps long.
+struct Stripe<'a, S> {
+    s: S,
+    gain_limits: &'a [f64],
+    hand: &'a mut Hand,
+    next: Option<Next<'a>>,
+}
+
+impl<S: Stages> Stripe<'_, S> {
+    fn walk<K: Kind, const SCALE: usize, const NEXT: usize, const MOMENTS: bool>(
         &mut self,
         kind: K,
         source: [Source<'_, K::Sample>; 2],
-        ring: &mut Ring,
-        mut next: Option<&mut [Picture; 2]>,
-    ) -> bool {
+        steps: Range<usize>,
+    ) {
         let (width, height) = (source[0].width, source[0].height);
         let reach = Window::<SCALE>::REACH as isize;
         let pair = |number: isize| RowPair {
@@ -197,50 +326,53 @@ impl<S: Stages> Walk<'_, S> {
             distorted: [source[1].at(2 * number), source[1].at(2 * number + 1)],
         };
         let mut in_range = true;
-        for number in -reach..reach {
-            in_range &= self.s.expand(kind, &pair(number), number, ring);
+        let first = 2 * steps.start as isize;
+        for number in first - reach..first + reach {
+            in_range &= self.s.expand(kind, &pair(number), number, &mut self.hand.rings[SCALE]);
         }
-        for index in 0..height.div_ceil(4) as isize {
-            let fresh = 2 * index + reach;
+        for index in steps {
+            let fresh = 2 * index as isize + reach;
             let step = Step {
-                index,
+                index: index as isize,
                 fresh: [pair(fresh), pair(fresh + 1)],
                 soon: [pair(fresh + 2), pair(fresh + 3)],
             };
-            in_range &= self.s.vertical::<K, SCALE, NEXT, MOMENTS>(kind, &step, ring, self.rows, self.thin);
-            if let Some(next) = &mut next {
-                self.thin_rows::<NEXT>(2 * index as usize, width, next);
-            }
+            let Hand { rings, rows, thin, .. } = &mut *self.hand;
+            in_range &=
+                self.s.vertical::<K, SCALE, NEXT, MOMENTS>(kind, &step, &mut rings[SCALE], rows, thin);
+            self.thin_rows::<NEXT>(2 * index, width);
             if MOMENTS {
-                self.rows.mirror(width, Window::<SCALE>::RADIUS);
-                for row in 0..4.min(height - 4 * index as usize) {
+                self.hand.rows.mirror(width, Window::<SCALE>::RADIUS);
+                for row in 0..4.min(height - 4 * index) {
                     self.add_row::<SCALE>(row, width);
                 }
             }
         }
-        in_range
+        self.hand.in_range &= in_range;
     }
 
     /// Finishes a row. The first limit's shares fall off on the way; further limits start from the same moments.
     fn add_row<const SCALE: usize>(&mut self, row: usize, width: usize) {
+        let Hand { rows, pixels, sums, .. } = &mut *self.hand;
         for (index, gain_limit) in self.gain_limits.iter().enumerate() {
             if index == 0 {
-                self.s.horizontal::<SCALE>(self.rows, row, width, *gain_limit, self.pixels);
+                self.s.horizontal::<SCALE>(rows, row, width, *gain_limit, pixels);
             } else {
-                self.s.share_row(self.pixels, width, *gain_limit);
+                self.s.share_row(pixels, width, *gain_limit);
             }
-            self.s.add_row(self.pixels, width, &mut self.sums[index][SCALE]);
+            self.s.add_row(pixels, width, &mut sums[index][SCALE]);
         }
     }
 
     /// The next scale's rows `first` and `first + 1`, as far as it has them.
-    fn thin_rows<const NEXT: usize>(&mut self, first: usize, width: usize, next: &mut [Picture; 2]) {
-        self.thin.mirror(width, Window::<NEXT>::RADIUS);
-        for (plane, picture) in next.iter_mut().enumerate() {
-            for row in 0..2.min(picture.height - picture.height.min(first)) {
-                let blocks = picture.width.div_ceil(S::LANES);
-                let out = &mut picture.samples[(first + row) * picture.stride..][..picture.stride];
-                self.s.thin::<NEXT>(self.thin, 2 * row + plane, blocks, out);
+    fn thin_rows<const NEXT: usize>(&mut self, first: usize, width: usize) {
+        let Some(next) = &mut self.next else { return };
+        self.hand.thin.mirror(width, Window::<NEXT>::RADIUS);
+        for (plane, rows) in next.rows.iter_mut().enumerate() {
+            for row in 0..2.min(next.height.saturating_sub(first)) {
+                let blocks = next.width.div_ceil(S::LANES);
+                let out = &mut rows[(first + row - next.first) * next.stride..][..next.stride];
+                self.s.thin::<NEXT>(&self.hand.thin, 2 * row + plane, blocks, out);
             }
         }
     }

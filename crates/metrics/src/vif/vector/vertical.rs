@@ -1,9 +1,9 @@
 //! Down the columns: four rows of moments, and two rows of the next scale's picture, per step.
 
-use super::buffers::{Ring, Rows};
-use super::kind::{Four, Kind, Pairs, Words};
+use super::buffers::{MAX_WORDS, Ring, Rows};
+use super::kind::{Four, Kind, Pairs};
 use super::window::{Window, two_words};
-use crate::simd::{Cells, Vector};
+use crate::simd::{Cells, Vector, Words};
 use crate::vif::{SCALES, scalar::TAPS};
 
 /// Rows 2p and 2p + 1 of both pictures.
@@ -13,30 +13,46 @@ pub struct RowPair<'a, T> {
     pub distorted: [&'a [T]; 2],
 }
 
-/// A block of a row in words; beyond the row's end there are zeros.
-#[inline(always)]
-fn load_block<S: Vector, T: Words>(s: S, row: &[T], at: usize) -> S::V {
-    if at + S::WORDS <= row.len() {
-        return T::load(s, row, at);
+impl<T> RowPair<'_, T> {
+    /// How many blocks lie wholly inside the rows.
+    fn whole(&self, words: usize) -> usize {
+        self.reference[0].len() / words
     }
-    let mut block = [T::default(); 32];
-    let rest = row.get(at..).unwrap_or(&[]);
-    block[..rest.len()].copy_from_slice(rest);
-    T::load(s, &block, 0)
 }
 
-/// Writes the planes of one block of a row pair; returns all bits that its words have.
+/// The ends of rows that are no multiple of a block, followed by zeros. The loop over blocks looks at them as at any other
+/// block; copying them there would cost registers.
+struct Ends<T, const COUNT: usize>([[[T; MAX_WORDS]; 4]; COUNT]);
+
+impl<T: Words, const COUNT: usize> Ends<T, COUNT> {
+    fn new(pairs: &[RowPair<'_, T>; COUNT], words: usize) -> Self {
+        let mut ends = [[[T::default(); MAX_WORDS]; 4]; COUNT];
+        for (ends, pair) in ends.iter_mut().zip(pairs) {
+            let rows = pair.reference.into_iter().chain(pair.distorted);
+            for (end, row) in ends.iter_mut().zip(rows) {
+                let rest = &row[row.len() / words * words..];
+                end[..rest.len()].copy_from_slice(rest);
+            }
+        }
+        Self(ends)
+    }
+
+    fn pairs(&self) -> [RowPair<'_, T>; COUNT] {
+        self.0.each_ref().map(|[a, b, c, d]| RowPair { reference: [a, b], distorted: [c, d] })
+    }
+}
+
+/// Writes the planes of one block of a row pair, from column `at` on; returns all bits that its words have.
 #[inline(always)]
-pub fn expand_block<S: Vector, K: Kind>(
+fn expand_block<S: Vector, K: Kind>(
     s: S,
     kind: K,
     pair: &RowPair<'_, K::Sample>,
-    block: usize,
+    at: usize,
     out: &mut [i16],
 ) -> S::V {
-    let at = block * S::WORDS;
-    let x = [load_block(s, pair.reference[0], at), load_block(s, pair.reference[1], at)];
-    let y = [load_block(s, pair.distorted[0], at), load_block(s, pair.distorted[1], at)];
+    let x = [K::Sample::load(s, pair.reference[0], at), K::Sample::load(s, pair.reference[1], at)];
+    let y = [K::Sample::load(s, pair.distorted[0], at), K::Sample::load(s, pair.distorted[1], at)];
     let low = kind.expand(s, s.zip_low(x[0], x[1]), s.zip_low(y[0], y[1]));
     let high = kind.expand(s, s.zip_high(x[0], x[1]), s.zip_high(y[0], y[1]));
     for plane in 0..K::PLANES {
@@ -59,9 +75,12 @@ pub fn expand<S: Vector, K: Kind>(
     let mut seen = s.zero();
     let blocks = ring.blocks;
     let mut slot = ring.pairs::<1>(number);
+    let ends = Ends::new(&[*pair], S::WORDS);
+    let ends = ends.pairs();
     for block in 0..blocks {
         let mut cell = slot.at(block * length, length);
-        seen = s.or(seen, expand_block(s, kind, pair, block, cell.get_mut(0)));
+        let (pair, at) = if block < pair.whole(S::WORDS) { (pair, block * S::WORDS) } else { (&ends[0], 0) };
+        seen = s.or(seen, expand_block(s, kind, pair, at, cell.get_mut(0)));
     }
     !s.any(s.and(seen, s.splat16(kind.forbidden())))
 }
@@ -102,17 +121,21 @@ pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> 
 #[inline(always)]
 pub fn plain<S: Vector, const SCALE: usize>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> Four<S> {
     let mut sums = [start; 4];
-    for i in 0..=Window::<SCALE>::PAIRS {
+    let last = Window::<SCALE>::PAIRS;
+    let pair = s.load(pairs[0], at);
+    sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[0]));
+    sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[0]));
+    // Without conditions, so that the compiler unrolls it.
+    for i in 1..last {
         let pair = s.load(pairs[i], at);
-        if i < Window::<SCALE>::PAIRS {
-            sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[i]));
-            sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[i]));
-        }
-        if i > 0 {
-            sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[i - 1]));
-            sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[i - 1]));
-        }
+        sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[i]));
+        sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[i]));
+        sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[i - 1]));
+        sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[i - 1]));
     }
+    let pair = s.load(pairs[last], at);
+    sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[last - 1]));
+    sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[last - 1]));
     if let Some(half) = Window::<SCALE>::HALF_CENTRE {
         for second in 0..2 {
             let pair = s.load(pairs[Window::<SCALE>::REACH + second], at);
@@ -178,13 +201,17 @@ pub fn vertical<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const
     let mut rows = rows.all::<32>();
     let mut thin = thin.all::<4>();
     let mut seen = s.zero();
+    let ends = Ends::new(&step.fresh, S::WORDS);
+    let ends = ends.pairs();
+    let whole = step.fresh[0].whole(S::WORDS);
     for block in 0..blocks {
+        let (fresh, at) = if block < whole { (&step.fresh, block * S::WORDS) } else { (&ends, 0) };
         let mut ring = ring.at(block * length, length);
         let mut rows = rows.at(block * S::WORDS, S::WORDS);
         let mut thin = thin.at(block * S::WORDS, S::WORDS);
-        for (place, pair) in step.fresh.iter().enumerate() {
+        for (place, pair) in fresh.iter().enumerate() {
             let cell = ring.get_mut(2 * reach + place);
-            seen = s.or(seen, expand_block(s, kind, pair, block, cell));
+            seen = s.or(seen, expand_block(s, kind, pair, at, cell));
         }
         prefetch(s, &step.soon, block);
         let mut pairs: Pairs<'_> = [&[]; 10];
