@@ -1,22 +1,23 @@
 //! CIEDE2000: how different two colours look (Sharma, Wu and Dalal, 2005).
 //!
-//! Every named quantity is an `f32`, computed in `f64` where libvmaf's C promotes to it.
+//! Every named quantity is an `f32`, computed in `f64` where libvmaf's C promotes to it. The formula comes in steps, so
+//! that many pixels can take each of them together.
 
 use std::f64::consts::PI;
 
+use super::functions::{Exact, Functions};
 use super::lab::Lab;
-use crate::math::{atan2, cos, exp, pow, powf, sin};
 
 /// Parametric factors: how forgiving the viewing conditions are.
 #[derive(Clone, Copy, Debug)]
-struct Factors {
+pub struct Factors {
     lightness: f32,
     chroma: f32,
     hue: f32,
 }
 
 /// The factors that suit video.
-const VIDEO: Factors = Factors { lightness: 0.65, chroma: 1.0, hue: 4.0 };
+pub const VIDEO: Factors = Factors { lightness: 0.65, chroma: 1.0, hue: 4.0 };
 
 /// The difference of two colours. Equal colours give exactly 0.
 pub fn difference(one: Lab, two: Lab) -> f32 {
@@ -24,103 +25,129 @@ pub fn difference(one: Lab, two: Lab) -> f32 {
 }
 
 fn weighted_difference(one: Lab, two: Lab, factors: Factors) -> f32 {
-    let c1 = chroma(one.a, one.b);
-    let c2 = chroma(two.a, two.b);
-    let stretch = green_red_stretch((c1 + c2) / 2.0);
-    let a1 = stretched(one.a, stretch);
-    let a2 = stretched(two.a, stretch);
-    let chroma1 = chroma(a1, one.b);
-    let chroma2 = chroma(a2, two.b);
-    let mean_chroma = (chroma1 + chroma2) / 2.0;
-    let hue1 = hue_angle(one.b, a1);
-    let hue2 = hue_angle(two.b, a2);
-    let turn = if c1 == 0.0 || c2 == 0.0 { 0.0 } else { hue_difference(hue1, hue2) };
-    let chord = (2.0 * f64::from(chroma1 * chroma2).sqrt() * sin(f64::from(turn) / 2.0)) as f32;
-    let mean_hue = mean_hue(hue1, hue2);
-
-    let lightness = (two.l - one.l) / (factors.lightness * lightness_weight((one.l + two.l) / 2.0));
-    let chroma = (chroma2 - chroma1) / (factors.chroma * chroma_weight(mean_chroma));
-    let hue = chord / (factors.hue * hue_weight(mean_chroma, mean_hue));
-    let rotation = rotation(mean_chroma, mean_hue);
-    let sum = square(lightness) + square(chroma) + square(hue);
-    (sum + f64::from(rotation * chroma * hue)).sqrt() as f32
+    let [a1, a2] = stretched_axes(&mut Exact, one, two);
+    let chromas = Two(chroma(a1, one.b), chroma(a2, two.b));
+    let hues = Two(hue_angle(&mut Exact, one.b, a1), hue_angle(&mut Exact, two.b, a2));
+    let turn = if one.is_grey() || two.is_grey() { 0.0 } else { turn(hues) };
+    let chord = hue_chord(&mut Exact, chromas, turn);
+    let waves = hue_waves(&mut Exact, mean_hue(hues));
+    let rotation = rotation(&mut Exact, chromas.mean(), mean_hue(hues));
+    total(Two(one.l, two.l), chromas, chord, waves, rotation, factors)
 }
 
+/// The same quantity of both colours.
+#[derive(Clone, Copy, Debug)]
+pub struct Two(pub f32, pub f32);
+
+impl Two {
+    #[inline(always)]
+    pub fn mean(self) -> f32 {
+        (self.0 + self.1) / 2.0
+    }
+}
+
+#[inline(always)]
 fn square(value: f32) -> f64 {
     f64::from(value) * f64::from(value)
 }
 
-fn chroma(a: f32, b: f32) -> f32 {
+#[inline(always)]
+pub fn chroma(a: f32, b: f32) -> f32 {
     (square(a) + square(b)).sqrt() as f32
 }
 
-/// How far the a axis is stretched near grey.
-fn green_red_stretch(mean_chroma: f32) -> f64 {
+/// The a axis of both colours, stretched near grey.
+#[inline(always)]
+pub fn stretched_axes<F: Functions>(functions: &mut F, one: Lab, two: Lab) -> [f32; 2] {
     const KNEE: f64 = 6_103_515_625.0; // 25^7
-    let power = pow(f64::from(mean_chroma), 7.0);
-    1.0 - (power / (power + KNEE)).sqrt()
-}
-
-fn stretched(a: f32, stretch: f64) -> f32 {
-    (f64::from(a) + f64::from(a / 2.0) * stretch) as f32
+    let mean_chroma = Two(chroma(one.a, one.b), chroma(two.a, two.b)).mean();
+    let power = F::power_7(f64::from(mean_chroma));
+    let stretch = 1.0 - (power / (power + KNEE)).sqrt();
+    [one.a, two.a].map(|a| functions.rounded(f64::from(a) + f64::from(a / 2.0) * stretch))
 }
 
 /// 0 to 2 pi; 0 for grey.
-fn hue_angle(b: f32, a: f32) -> f32 {
-    if b == 0.0 && a == 0.0 {
-        return 0.0;
-    }
-    let angle = atan2(f64::from(b), f64::from(a)) as f32;
+#[inline(always)]
+pub fn hue_angle<F: Functions>(functions: &mut F, b: f32, a: f32) -> f32 {
+    let grey = b == 0.0 && a == 0.0;
+    let angle = functions.rounded(if grey { 0.0 } else { F::angle(f64::from(b), f64::from(a)) });
     if angle < 0.0 { (f64::from(angle) + 2.0 * PI) as f32 } else { angle }
 }
 
 /// From the first hue to the second, the short way round.
-fn hue_difference(hue1: f32, hue2: f32) -> f32 {
+#[inline(always)]
+pub fn turn(hues: Two) -> f32 {
+    let Two(hue1, hue2) = hues;
     let plain = hue2 - hue1;
-    if f64::from((hue1 - hue2).abs()) <= PI {
-        plain
-    } else if hue2 <= hue1 {
-        (f64::from(plain) + 2.0 * PI) as f32
-    } else {
-        (f64::from(plain) - 2.0 * PI) as f32
-    }
+    let around = if hue2 <= hue1 { 2.0 * PI } else { -2.0 * PI };
+    if f64::from((hue1 - hue2).abs()) <= PI { plain } else { (f64::from(plain) + around) as f32 }
 }
 
-fn mean_hue(hue1: f32, hue2: f32) -> f32 {
+#[inline(always)]
+pub fn mean_hue(hues: Two) -> f32 {
+    let Two(hue1, hue2) = hues;
     let sum = f64::from(hue1 + hue2);
     let around = f64::from((hue1 - hue2).abs()) > PI;
     (if around { (sum + 2.0 * PI) / 2.0 } else { sum / 2.0 }) as f32
 }
 
+/// The distance that a turn of the hue makes.
+#[inline(always)]
+pub fn hue_chord<F: Functions>(functions: &mut F, chromas: Two, turn: f32) -> f32 {
+    let radius = f64::from(chromas.0 * chromas.1).sqrt();
+    functions.rounded(2.0 * radius * F::sine(f64::from(turn) / 2.0))
+}
+
+/// How the weight of hue depends on hue.
+#[inline(always)]
+pub fn hue_waves<F: Functions>(functions: &mut F, mean_hue: f32) -> f32 {
+    functions.rounded(F::hue_waves(f64::from(mean_hue)))
+}
+
+/// How chroma and hue differences act together, around blue.
+///
+/// Far from blue the bell is so small that what it does to a difference is lost when the shares are summed: the product
+/// of the chroma's and the hue's share is at most half the sum of their squares. No doubt about it counts there.
+#[inline(always)]
+pub fn rotation<F: Functions>(functions: &mut F, mean_chroma: f32, mean_hue: f32) -> f32 {
+    const KNEE: f32 = 6_103_515_625.0; // 25^7
+    /// Beyond this the bell is below 10^-24.
+    const FAR: f32 = 60.0;
+    let degrees = (f64::from(mean_hue) * (180.0 / PI)) as f32;
+    let from_blue = ((f64::from(degrees) - 275.0) * (1.0 / 25.0)) as f32;
+    let distance = from_blue * from_blue;
+    let counts = distance < FAR;
+    let bell = functions.rounded_where(counts, 60.0 * F::exponential(f64::from(-distance)));
+    let angle = (f64::from(bell) * (PI / 180.0)) as f32;
+    let power = functions.single_power_7(mean_chroma);
+    let turn = F::sine(f64::from(angle));
+    functions.rounded_where(counts, -2.0 * f64::from(power / (power + KNEE)).sqrt() * turn)
+}
+
+/// The difference from the parts.
+#[inline(always)]
+pub fn total(lights: Two, chromas: Two, chord: f32, waves: f32, rotation: f32, factors: Factors) -> f32 {
+    let lightness = (lights.1 - lights.0) / (factors.lightness * lightness_weight(lights.mean()));
+    let chroma = (chromas.1 - chromas.0) / (factors.chroma * chroma_weight(chromas.mean()));
+    let hue = chord / (factors.hue * hue_weight(chromas.mean(), waves));
+    let sum = square(lightness) + square(chroma) + square(hue);
+    (sum + f64::from(rotation * chroma * hue)).sqrt() as f32
+}
+
+#[inline(always)]
 fn lightness_weight(mean_lightness: f32) -> f32 {
     let squared = square(mean_lightness - 50.0);
     (1.0 + (0.015 * squared) / (20.0 + squared).sqrt()) as f32
 }
 
+#[inline(always)]
 fn chroma_weight(mean_chroma: f32) -> f32 {
     (1.0 + 0.045 * f64::from(mean_chroma)) as f32
 }
 
-fn hue_weight(mean_chroma: f32, mean_hue: f32) -> f32 {
-    (1.0 + 0.015 * f64::from(mean_chroma) * f64::from(hue_waves(mean_hue))) as f32
-}
-
-fn hue_waves(mean_hue: f32) -> f32 {
-    let hue = f64::from(mean_hue);
-    let waves = 1.0 - 0.17 * cos(hue - PI / 6.0) + 0.24 * cos(2.0 * hue) + 0.32 * cos(3.0 * hue + PI / 30.0)
-        - 0.20 * cos(4.0 * hue - 7.0 * PI / 20.0);
-    waves as f32
-}
-
-/// How chroma and hue differences act together, around blue.
-fn rotation(mean_chroma: f32, mean_hue: f32) -> f32 {
-    const KNEE: f32 = 6_103_515_625.0; // 25^7
-    let degrees = (f64::from(mean_hue) * (180.0 / PI)) as f32;
-    let from_blue = ((f64::from(degrees) - 275.0) * (1.0 / 25.0)) as f32;
-    let bell = (60.0 * exp(f64::from(-(from_blue * from_blue)))) as f32;
-    let angle = (f64::from(bell) * (PI / 180.0)) as f32;
-    let power = powf(mean_chroma, 7.0);
-    (-2.0 * f64::from(power / (power + KNEE)).sqrt() * sin(f64::from(angle))) as f32
+#[inline(always)]
+fn hue_weight(mean_chroma: f32, waves: f32) -> f32 {
+    (1.0 + 0.015 * f64::from(mean_chroma) * f64::from(waves)) as f32
 }
 
 #[cfg(test)]
@@ -174,8 +201,8 @@ mod tests {
 
     #[test]
     fn the_short_way_round_is_taken() {
-        assert!((hue_difference(0.1, 6.2) + 0.183).abs() < 1e-3);
-        assert!((hue_difference(6.2, 0.1) - 0.183).abs() < 1e-3);
-        assert!((mean_hue(0.1, 6.2) - (6.3 + 2.0 * PI as f32) / 2.0).abs() < 1e-5);
+        assert!((turn(Two(0.1, 6.2)) + 0.183).abs() < 1e-3);
+        assert!((turn(Two(6.2, 0.1)) - 0.183).abs() < 1e-3);
+        assert!((mean_hue(Two(0.1, 6.2)) - (6.3 + 2.0 * PI as f32) / 2.0).abs() < 1e-5);
     }
 }

@@ -5,6 +5,9 @@
 
 mod chroma;
 mod difference;
+mod estimate;
+mod functions;
+mod group;
 mod lab;
 mod memo;
 mod rows;
@@ -15,6 +18,7 @@ mod tests;
 use visus_video::{Chroma, Format};
 
 use crate::math::log10;
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 use rows::Differences;
 
@@ -46,12 +50,12 @@ impl Metric for Ciede {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if format.chroma() == Chroma::C400 {
             let reason = "it needs chroma planes".to_owned();
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(CiedeExtractor { differences: Differences::new(format) }))
+        Ok(Box::new(CiedeExtractor { differences: Differences::new(format, Target::new(level)) }))
     }
 }
 
