@@ -9,6 +9,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
+cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
     let result = match task.as_str() {
         "test" => steps::test(),
         "tidy" => tidy::check(&steps::root()),
+        "bench" => steps::bench(),
         "goldens" => steps::goldens(),
         _ => {
             eprintln!("{USAGE}");

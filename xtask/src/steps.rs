@@ -40,6 +40,14 @@ pub fn goldens() -> Result<()> {
     cargo(&["test", "--package", "visus", "--test", "golden", "--", "--nocapture"])
 }
 
+/// `visus bench` of the release build.
+pub fn bench() -> Result<()> {
+    let more: Vec<String> = std::env::args().skip(2).collect();
+    let mut args = vec!["run", "--release", "--", "bench"];
+    args.extend(more.iter().map(String::as_str));
+    cargo(&args)
+}
+
 /// Formatting and lints are parts of the toolchain that may be absent; rustup brings them where it can.
 fn has_component(name: &str) -> bool {
     let present = || {

@@ -6,11 +6,16 @@ use anyhow::{Context, Result, bail};
 
 /// Who may depend on whom, among the project's own crates.
 const EDGES: &[(&str, &[&str])] = &[
+    ("child", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
     ("engine", &["video", "metrics"]),
     ("report", &["video", "metrics", "engine"]),
-    ("cli", &["video", "metrics", "engine", "report"]),
+    ("media", &["child", "video", "metrics", "engine"]),
+    ("tune", &["child", "video", "metrics", "engine", "report", "media"]),
+    ("eval", &["video", "metrics", "engine", "report"]),
+    ("server", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
+    ("cli", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];
 
 /// A file longer than this wants to be two; tables and kernels are exempt.
@@ -138,10 +143,9 @@ fn is_crate_root(path: &Path) -> bool {
 }
 
 fn may_be_unsafe(path: &Path) -> bool {
-    let metrics = part_of(path, "metrics");
-    metrics
-        && (["avx2", "avx512", "neon"].contains(&&*stem(path))
-            || ["simd", "avx2", "avx512", "neon"].iter().any(|name| part_of(path, name)))
+    let kernels = ["avx2", "avx512", "neon"];
+    let named = kernels.contains(&&*stem(path)) || stem(path).starts_with("simd");
+    part_of(path, "metrics") && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
 }
 
 fn may_be_long(path: &Path) -> bool {

@@ -1,11 +1,13 @@
 //! The binaries: parse, call, draw.
 //!
-//! `vmaf` stands in for libvmaf's tool, flag by flag; `visus` is the command for people. Data goes to standard output
+//! `vmaf` stands in for libvmaf's tool, flag by flag; `visus` is the command for people, `vmaf-mcp` a thin way to its
+//! server for agents. Data goes to standard output
 //! or files, words to standard error, and each binary's exit code is decided in one place.
 #![forbid(unsafe_code)]
 
 pub mod visus;
 pub mod vmaf;
+pub mod vmaf_mcp;
 
 use std::error::Error;
 use std::path::Path;

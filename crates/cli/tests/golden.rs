@@ -1,5 +1,5 @@
 //! Every golden case through the `vmaf` binary: figures equal to the last bit, keys in order, the same bytes for any
-//! number of threads; and the four formats byte for byte.
+//! number of threads and at every CPU level; and the four formats byte for byte.
 
 mod common;
 
@@ -120,11 +120,11 @@ fn differences(expected: &Value, figures: &Figures, step: u64) -> Vec<String> {
 }
 
 /// Runs a case and returns its report, without the line that holds the speed.
-fn report(golden: &Path, case: &Value, folder: &Path, threads: &str) -> Result<String, String> {
+fn report(golden: &Path, case: &Value, folder: &Path, threads: &str, level: &str) -> Result<String, String> {
     let text = |key: &str| case[key].as_str().expect("text").to_owned();
     let out = folder.join("report.xml");
     let mut command = common::vmaf();
-    command.arg("-r").arg(common::clip(golden, &text("ref"), folder));
+    command.env("VISUS_CPU", level).arg("-r").arg(common::clip(golden, &text("ref"), folder));
     command.arg("-d").arg(common::clip(golden, &text("dis"), folder));
     if case["container"] == "yuv" {
         let number = |key: &str| case[key].as_u64().expect("number").to_string();
@@ -142,17 +142,18 @@ fn report(golden: &Path, case: &Value, folder: &Path, threads: &str) -> Result<S
 }
 
 fn check_case(golden: &Path, case: &Value, folder: &Path) -> Vec<String> {
-    let report = |threads| report(golden, case, folder, threads);
-    let first = match report("2") {
+    let report = |threads, level| report(golden, case, folder, threads, level);
+    let first = match report("2", "") {
         Ok(report) => report,
         Err(error) => return vec![error],
     };
     let path = golden.join(case["expected"].as_str().expect("expected"));
     let expected: Value = serde_json::from_slice(&common::unpacked(&path)).expect("expected figures");
     let mut found = differences(&expected, &read_xml(&first), listing_step(case));
-    for threads in ["1", "7"] {
-        if report(threads).as_ref() != Ok(&first) {
-            found.push(format!("{threads} threads give another report than 2"));
+    // Other numbers of threads and, with them, lower CPU levels: neither may show.
+    for (threads, level) in [("1", "scalar"), ("7", "avx2")] {
+        if report(threads, level).as_ref() != Ok(&first) {
+            found.push(format!("{threads} threads at level {level} give another report"));
         }
     }
     found

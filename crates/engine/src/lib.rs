@@ -19,12 +19,14 @@
 
 mod cancel;
 mod collect;
+mod crew;
 mod event;
 pub mod fuzzing;
 pub mod model;
 mod pair;
 mod plan;
 mod pooling;
+pub mod preset;
 mod run;
 mod scores;
 mod worker;

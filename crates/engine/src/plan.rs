@@ -81,13 +81,22 @@ impl Plan {
     /// Loads the models and collects what they and the features need. Without `predict`, the models' features are
     /// computed, but no scores.
     pub fn new(models: &[ModelSpec], features: &[FeatureSpec], predict: bool) -> Result<Self, PlanError> {
+        let loaded: Result<Vec<_>, _> = models.iter().map(NamedModel::load).collect();
+        Self::with_models(loaded?, features, predict)
+    }
+
+    /// The same for models that are loaded already.
+    pub fn with_models(
+        models: Vec<NamedModel>,
+        features: &[FeatureSpec],
+        predict: bool,
+    ) -> Result<Self, PlanError> {
         let mut plan = Self { metrics: Vec::new(), models: Vec::new(), column_names: Vec::new(), predict };
-        let mut loaded = Vec::new();
-        for spec in models {
-            if models.iter().filter(|other| other.name == spec.name).count() > 1 {
-                return Err(PlanError::SameName(spec.name.clone()));
+        let mut loaded: Vec<(NamedModel, Vec<usize>)> = Vec::new();
+        for model in models {
+            if loaded.iter().any(|(other, _)| other.name == model.name) {
+                return Err(PlanError::SameName(model.name));
             }
-            let model = NamedModel::load(spec)?;
             let inputs = plan.add_inputs(&model)?;
             loaded.push((model, inputs));
         }

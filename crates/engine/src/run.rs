@@ -100,6 +100,15 @@ fn pool_size(threads: usize, history: usize) -> usize {
     2 * threads + history + 2
 }
 
+/// Workers, and the hands of each. Frames are shared out among workers; where there are fewer frames than threads, each
+/// frame gets several hands.
+fn division_of_work(threads: usize, frames: Option<u64>) -> (usize, usize) {
+    let threads = threads.max(1);
+    let workers =
+        frames.map_or(threads, |frames| usize::try_from(frames).unwrap_or(threads).clamp(1, threads));
+    (workers, threads / workers)
+}
+
 /// Scores `distorted` against `reference`. Returns when all is done, failed or cancelled; no thread outlives it but a
 /// reader that is stuck in a read which nothing can interrupt (a silent pipe): that one ends with its read.
 pub fn run(
@@ -112,11 +121,11 @@ pub fn run(
 ) -> Result<Outcome, EngineError> {
     let started = Instant::now();
     let format = common_format(&*reference, &*distorted)?;
-    let threads = settings.threads.max(1);
-    let workers: Result<Vec<_>, _> =
-        (0..threads).map(|_| Worker::new(plan, &format, settings.level, settings.subsample)).collect();
-    let mut workers = workers?;
     let total = expected_frames(&*reference, &*distorted, settings);
+    let (threads, hands) = division_of_work(settings.threads, total);
+    let workers: Result<Vec<_>, _> =
+        (0..threads).map(|_| Worker::new(plan, &format, settings.level, settings.subsample, hands)).collect();
+    let mut workers = workers?;
     if sink.event(Event::Started { format, total }) == Flow::Stop {
         cancel.fire();
     }
@@ -248,6 +257,25 @@ fn read_all(mut source: Box<dyn Source>, skip: u64, pool: &Pool, frames: &Sender
         let last = !matches!(read, Ok(Some(_)));
         if frames.send(read).is_err() || last {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::division_of_work;
+
+    #[test]
+    fn few_frames_get_several_hands() {
+        for (threads, frames, division) in [
+            (8, None, (8, 1)),
+            (8, Some(1000), (8, 1)),
+            (8, Some(1), (1, 8)),
+            (8, Some(3), (3, 2)),
+            (8, Some(0), (1, 8)),
+            (0, Some(5), (1, 1)),
+        ] {
+            assert_eq!(division_of_work(threads, frames), division, "{threads} threads, {frames:?} frames");
         }
     }
 }

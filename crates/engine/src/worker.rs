@@ -1,10 +1,13 @@
 //! Workers: windows in, rows of raw numbers out, in any order.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use crossbeam_channel::{Receiver, Sender};
-use visus_metrics::{Extractor, Level, MetricError, Pair, Window};
+use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Spread, Window};
 use visus_video::{Format, PlaneView};
 
 use crate::Plan;
+use crate::crew::Crew;
 use crate::pair::{FramePair, Job};
 
 /// One frame's raw numbers: an entry per metric, empty where the metric skipped the frame.
@@ -19,16 +22,96 @@ pub(crate) struct RawRow {
 /// The extractors and scratch of one thread.
 pub(crate) struct Worker<'a> {
     plan: &'a Plan,
-    extractors: Vec<Box<dyn Extractor>>,
+    teams: Vec<Mutex<Team>>,
     step: u64,
+    crew: Crew,
+}
+
+/// Metrics of one kind and what computes them: their places in the plan, and one extractor for all or each its own.
+struct Team {
+    places: Vec<usize>,
+    every_frame: bool,
+    extractor: TeamExtractor,
+}
+
+enum TeamExtractor {
+    Joint(Box<dyn GroupExtractor>),
+    Single(Box<dyn Extractor>),
+}
+
+impl Team {
+    fn single(plan: &Plan, place: usize, format: &Format, level: Level) -> Result<Self, MetricError> {
+        let metric = &plan.metrics[place].metric;
+        let extractor = TeamExtractor::Single(metric.extractor(format, level)?);
+        Ok(Self { places: vec![place], every_frame: metric.needs().every_frame, extractor })
+    }
+
+    /// Metrics of one kind together if the kind can do that, else apart.
+    fn of_kind(
+        plan: &Plan,
+        places: &[usize],
+        format: &Format,
+        level: Level,
+    ) -> Result<Vec<Self>, MetricError> {
+        let group: Vec<&dyn Metric> = places.iter().map(|place| &*plan.metrics[*place].metric).collect();
+        let joint = if group.len() > 1 { group[0].group_extractor(&group, format, level) } else { None };
+        match joint {
+            Some(extractor) => Ok(vec![Self {
+                places: places.to_vec(),
+                every_frame: group[0].needs().every_frame,
+                extractor: TeamExtractor::Joint(extractor?),
+            }]),
+            None => places.iter().map(|place| Self::single(plan, *place, format, level)).collect(),
+        }
+    }
+
+    /// A row for each of its metrics.
+    fn extract(
+        &mut self,
+        window: &Window<'_>,
+        plan: &Plan,
+        crew: &Crew,
+    ) -> Result<Vec<Vec<f64>>, MetricError> {
+        let empty = |place: &usize| vec![0.0; plan.metrics[*place].metric.raw_len()];
+        let mut rows: Vec<Vec<f64>> = self.places.iter().map(empty).collect();
+        match &mut self.extractor {
+            TeamExtractor::Single(extractor) => extractor.extract_spread(window, &mut rows[0], crew)?,
+            TeamExtractor::Joint(extractor) => {
+                let mut slices: Vec<&mut [f64]> = rows.iter_mut().map(|row| &mut row[..]).collect();
+                extractor.extract(window, &mut slices, crew)?;
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// The places of the plan's metrics, by kind.
+fn kinds(plan: &Plan) -> Vec<Vec<usize>> {
+    let mut kinds: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (place, planned) in plan.metrics.iter().enumerate() {
+        let name = planned.metric.info().name;
+        match kinds.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, places)) => places.push(place),
+            None => kinds.push((name, vec![place])),
+        }
+    }
+    kinds.into_iter().map(|(_, places)| places).collect()
 }
 
 impl<'a> Worker<'a> {
-    /// Fails if a metric refuses the format.
-    pub fn new(plan: &'a Plan, format: &Format, level: Level, step: u64) -> Result<Self, MetricError> {
-        let extractors: Result<_, _> =
-            plan.metrics.iter().map(|planned| planned.metric.extractor(format, level)).collect();
-        Ok(Self { plan, extractors: extractors?, step: step.max(1) })
+    /// Fails if a metric refuses the format. More than one hand is for frames that are few and large.
+    pub fn new(
+        plan: &'a Plan,
+        format: &Format,
+        level: Level,
+        step: u64,
+        hands: usize,
+    ) -> Result<Self, MetricError> {
+        let mut teams = Vec::new();
+        for places in kinds(plan) {
+            teams.extend(Team::of_kind(plan, &places, format, level)?.into_iter().map(Mutex::new));
+        }
+        Ok(Self { plan, teams, step: step.max(1), crew: Crew::new(hands) })
     }
 
     /// Works until there are no more jobs or nobody wants the rows.
@@ -53,17 +136,32 @@ impl<'a> Worker<'a> {
             before_previous: earlier.next(),
         };
         let listed = job.index.is_multiple_of(self.step);
-        let mut values = Vec::with_capacity(self.extractors.len());
-        for (planned, extractor) in self.plan.metrics.iter().zip(&mut self.extractors) {
-            let mut raw = Vec::new();
-            if listed || planned.metric.needs().every_frame {
-                raw.resize(planned.metric.raw_len(), 0.0);
-                extractor.extract(&window, &mut raw)?;
+        let rows: Mutex<Vec<Result<Vec<Vec<f64>>, MetricError>>> =
+            Mutex::new(vec![Ok(Vec::new()); self.teams.len()]);
+        // Each team has one piece, so no lock is ever waited for.
+        self.crew.each(self.teams.len(), &|piece| {
+            let mut team = lock(&self.teams[piece]);
+            if listed || team.every_frame {
+                let row = team.extract(&window, self.plan, &self.crew);
+                lock(&rows)[piece] = row;
             }
-            values.push(raw);
+        });
+        let mut values = vec![Vec::new(); self.plan.metrics.len()];
+        for (team, rows) in
+            self.teams.iter_mut().zip(rows.into_inner().unwrap_or_else(PoisonError::into_inner))
+        {
+            let places = &team.get_mut().unwrap_or_else(PoisonError::into_inner).places;
+            for (place, row) in places.iter().zip(rows?) {
+                values[*place] = row;
+            }
         }
         Ok(RawRow { index: job.index, values, identical: same_pictures(window.current) })
     }
+}
+
+/// A panic in a team ends the whole run; until then its data are not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn as_pair(pair: &FramePair) -> Pair<'_> {

@@ -66,6 +66,14 @@ fn the_number_of_threads_does_not_show() {
 }
 
 #[test]
+fn several_hands_on_one_frame_do_not_show() {
+    let one = score(&settings(1), 1);
+    for threads in [2, 5, 16] {
+        assert_eq!(text(&score(&settings(threads), 1)), text(&one), "{threads} threads");
+    }
+}
+
+#[test]
 fn subsampling_lists_fewer_frames_with_the_same_motion() {
     let all = score(&settings(2), 9);
     let some = score(&Settings { subsample: 4, ..settings(2) }, 9);

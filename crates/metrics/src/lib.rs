@@ -48,6 +48,7 @@ pub mod xpsnr;
 
 pub use level::Level;
 pub use metric::{
-    Appears, Build, Direct, Emit, Extractor, Fold, Info, Key, Metric, MetricError, Needs, Pair, Window,
+    Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
+    Needs, Pair, Spread, Window,
 };
 pub use options::{OptionError, OptionKind, OptionSpec, OptionValue, Options};

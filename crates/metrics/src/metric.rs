@@ -1,5 +1,7 @@
 //! The shape every metric has: definition, extractor, fold.
 
+use std::any::Any;
+
 use visus_video::{Format, Frame};
 
 use crate::{Level, OptionError, OptionSpec, Options};
@@ -103,7 +105,7 @@ pub enum MetricError {
 }
 
 /// A metric with its options set.
-pub trait Metric: Send + Sync {
+pub trait Metric: Any + Send + Sync {
     fn info(&self) -> &'static Info;
 
     /// Its columns, in the order in which libvmaf writes them.
@@ -121,6 +123,18 @@ pub trait Metric: Send + Sync {
     /// Scratch and tables for one worker. Refuses formats that the metric has no meaning for.
     fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError>;
 
+    /// One extractor for several metrics of this kind that differ in options only, where they share most of their work.
+    /// `None` if there is nothing to gain; then each has its own.
+    fn group_extractor(
+        &self,
+        group: &[&dyn Metric],
+        format: &Format,
+        level: Level,
+    ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
+        let _ = (group, format, level);
+        None
+    }
+
     /// The ordered half. The default passes raw numbers through as scores.
     fn fold(&self, format: &Format) -> Box<dyn Fold> {
         let _ = format;
@@ -128,10 +142,55 @@ pub trait Metric: Send + Sync {
     }
 }
 
+/// Lets a metric split the work on one frame. The engine brings the threads, metrics have none.
+pub trait Spread: Sync {
+    /// How many pieces may run at the same time.
+    fn width(&self) -> usize;
+    /// Calls `work` with each number below `count` once, in any order, possibly at the same time. Returns when all
+    /// calls have.
+    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync));
+}
+
+/// One piece after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alone;
+
+impl Spread for Alone {
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..count).for_each(work);
+    }
+}
+
 /// The parallel half of a metric: a pure function of the window, with scratch memory of its own.
 pub trait Extractor: Send {
     /// Fills `raw`, which has `raw_len` entries.
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError>;
+
+    /// The same, with helping hands: worth it where frames are few and large. The result is the same.
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        let _ = spread;
+        self.extract(window, raw)
+    }
+}
+
+/// The parallel half of several metrics at once.
+pub trait GroupExtractor: Send {
+    /// Fills one row per metric, in the order of the group.
+    fn extract(
+        &mut self,
+        window: &Window<'_>,
+        rows: &mut [&mut [f64]],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError>;
 }
 
 /// Receives scores from a fold.

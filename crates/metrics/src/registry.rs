@@ -22,8 +22,8 @@ pub static METRICS: &[&Info] = &[
     &crate::vif::INFO,
     &crate::cambi::INFO,
     &crate::null::INFO,
-    &crate::ssimulacra2::INFO,
     &crate::xpsnr::INFO,
+    &crate::ssimulacra2::INFO,
 ];
 
 /// The metric with this name.

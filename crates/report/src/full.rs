@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use visus_engine::{Column, NamedModel, Outcome, Plan};
+use visus_metrics::Metric;
 use visus_video::{Format, Source};
 
 use crate::stats;
@@ -78,7 +79,7 @@ impl FullReport<'_> {
             "cpu_level": self.outcome.level.name(),
             "subsample": self.outcome.subsample,
             "models": self.plan.models().map(model).collect::<Vec<_>>(),
-            "metrics": self.plan.metrics().map(|metric| metric.info().name).collect::<Vec<_>>(),
+            "metrics": self.plan.metrics().map(metric).collect::<Vec<_>>(),
             "reference": self.reference.json(),
             "distorted": self.distorted.json(),
         })
@@ -128,6 +129,12 @@ fn model(model: &NamedModel) -> Value {
         "sha256": model.sha256,
         "features": model.model.features.iter().map(feature).collect::<Vec<_>>(),
     })
+}
+
+/// A metric and its columns, whose names show every option that differs from its default.
+fn metric(metric: &dyn Metric) -> Value {
+    let columns: Vec<&String> = metric.keys().iter().map(|key| &key.name).collect();
+    json!({ "metric": metric.info().name, "columns": columns })
 }
 
 fn round(fps: f64) -> Option<f64> {

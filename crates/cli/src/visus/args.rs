@@ -19,10 +19,18 @@ pub enum Command {
     Score(Box<ScoreArgs>),
     /// List the built-in models and say which one fits which screen
     Models(ModelsArgs),
+    /// List the metrics and their options
+    Metrics(MetricsArgs),
     /// Make a clip pair with a known flaw, score it and show the result
     Demo(DemoArgs),
+    /// Measure speed and memory, beside a `vmaf` binary if there is one
+    Bench(BenchArgs),
     /// Compare this machine's scores with libvmaf's figures, at every CPU level
     Selftest(SelftestArgs),
+    /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
+    Serve(ServeArgs),
+    /// Serve agents: MCP on standard input and output
+    Mcp(McpArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -50,7 +58,7 @@ pub struct ScoreArgs {
     #[arg(short, long, value_name = "FORMAT", requires = "size")]
     pub pix_fmt: Option<PixFmt>,
 
-    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, or `all`; may be repeated
+    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, `all` or `none`; may be repeated
     #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
     pub models: Vec<String>,
 
@@ -114,6 +122,12 @@ pub struct ModelsArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct MetricsArgs {
+    /// Only this metric, with all its options
+    pub metric: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct DemoArgs {
     /// Also write the two clips, reference.y4m and distorted.y4m, into this folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
@@ -125,6 +139,40 @@ pub struct DemoArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct BenchArgs {
+    /// What to measure: models (v0.6.1, v0.6.1+neg+4k, b_v0.6.3, v1-3h, twelve) or metrics (vif, adm, …) [default: all]
+    pub subjects: Vec<String>,
+
+    /// Sizes: 576x324, 720p, 1080p, 2160p
+    #[arg(long, value_delimiter = ',', default_value = "1080p")]
+    pub sizes: Vec<String>,
+
+    /// Bit depths
+    #[arg(long, value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u8).range(8..=16))]
+    pub depths: Vec<u8>,
+
+    /// Worker threads
+    #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: u16,
+
+    /// How often each program runs; the lowest figure counts
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+
+    /// Hold both programs to this CPU level
+    #[arg(long)]
+    pub level: Option<visus_metrics::Level>,
+
+    /// A `vmaf` binary to compare with [default: the variable VMAF_BIN]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
+    pub peer: Option<PathBuf>,
+
+    /// Also write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct SelftestArgs {
     /// Print every figure, expected and got
     #[arg(short, long)]
@@ -133,6 +181,41 @@ pub struct SelftestArgs {
     /// Only write the clips into this folder, with a list of arguments that ask a `vmaf` tool for the same figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub write_clips: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ServeArgs {
+    /// Port to listen on; 0 lets the system choose [default: VMAFX_PORT, else 8080]
+    #[arg(short, long)]
+    pub port: Option<String>,
+
+    /// Address to listen on; any but a loopback address needs VMAFX_MCP_HTTP_TOKEN [default: VMAFX_MCP_HTTP_BIND, else
+    /// 127.0.0.1]
+    #[arg(short, long, value_name = "ADDRESS")]
+    pub bind: Option<String>,
+
+    /// A further folder, or one file, that clients may name; may be repeated
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub allow: Vec<PathBuf>,
+
+    /// A name beside localhost that clients may call this server by; may be repeated
+    #[arg(long = "host", value_name = "NAME", value_hint = ValueHint::Hostname)]
+    pub hosts: Vec<String>,
+
+    /// Who computes scores: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
+    #[arg(long)]
+    pub engine: Option<visus_server::config::EngineKind>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct McpArgs {
+    /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<visus_server::config::EngineKind>,
+
+    /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub allow: Vec<PathBuf>,
 }
 
 /// `1920x1080`.

@@ -1,14 +1,18 @@
 //! `visus`: the command for people.
 
 mod args;
+mod bench;
 mod demo;
 mod draw;
 mod inputs;
 pub mod level;
+pub mod mcp;
+mod metrics;
 mod model_choice;
 mod models;
 mod score;
 mod selftest;
+mod serve;
 mod shell;
 
 use std::process::ExitCode;
@@ -22,12 +26,20 @@ const FAILURE: u8 = 1;
 
 /// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments.
 pub fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == visus_child::supervise::MARKER) {
+        return visus_child::supervise::main(words);
+    }
     let args = Args::parse();
     let result = match args.command {
         Command::Score(args) => score::run(&args),
         Command::Models(args) => models::run(&args),
+        Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Serve(args) => serve::run(args),
+        Command::Mcp(args) => mcp::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use visus_engine::model::{BUILTIN, builtin};
+use visus_engine::model::{BUILTIN, automatic, builtin};
 use visus_engine::{ModelSource, ModelSpec, Plan};
 use visus_video::Format;
 
@@ -13,13 +13,8 @@ pub struct Choice {
     pub reasons: Vec<String>,
 }
 
-/// From this frame rate on, the high frame rate models fit.
-const HIGH_FRAME_RATE: f64 = 45.0;
-
-/// A picture higher than this is taken for 4K.
-const HIGHEST_HD: usize = 1440;
-
-/// Resolves every `--model`. `auto` picks by size and frame rate, `all` takes each built-in model that fits.
+/// Resolves every `--model`. `auto` picks by size and frame rate, `all` takes each built-in model that fits,
+/// `none` leaves it at metrics.
 pub fn choose(words: &[String], format: &Format, frame_rate: Option<(u32, u32)>) -> Result<Choice> {
     let mut choice = Choice { models: Vec::new(), reasons: Vec::new() };
     for word in words {
@@ -30,6 +25,7 @@ pub fn choose(words: &[String], format: &Format, frame_rate: Option<(u32, u32)>)
                 choice.reasons.push(reason);
             }
             "all" => add_all(format, &mut choice),
+            "none" => {}
             other => choice.models.push(named(other)?),
         }
     }
@@ -47,29 +43,6 @@ fn add_all(format: &Format, choice: &mut Choice) {
             Err(reason) => choice.reasons.push(format!("{} is left out: {reason}", model.version)),
         }
     }
-}
-
-/// The VMAF v1 model for a screen of this size at its usual distance.
-fn automatic(format: &Format, frame_rate: Option<(u32, u32)>) -> (&'static str, String) {
-    let fps = frame_rate.map(|(num, den)| f64::from(num) / f64::from(den));
-    let (large, fast) = (format.height() > HIGHEST_HD, fps.is_some_and(|fps| fps > HIGH_FRAME_RATE));
-    let version = match (large, fast) {
-        (false, false) => "vmaf_v1.0.16_3d0h",
-        (false, true) => "vmaf_v1.0.16_hfr_3d0h",
-        (true, false) => "vmaf_v1.0.16_1d5h_2160",
-        (true, true) => "vmaf_v1.0.16_hfr_1d5h_2160",
-    };
-    let screen = if large {
-        "more than 1440 rows: a 4K TV at 1.5 screen heights"
-    } else {
-        "up to 1440 rows: a TV at 3 screen heights"
-    };
-    let rate = match fps {
-        None => "frame rate unknown, taken for standard".to_owned(),
-        Some(fps) if fast => format!("{fps:.3} fps, above {HIGH_FRAME_RATE}: high frame rate"),
-        Some(fps) => format!("{fps:.3} fps"),
-    };
-    (version, format!("model {version}: {screen}; {rate}"))
 }
 
 /// A version, a file, or libvmaf's own grammar. Scores are called after the model unless `name=` says otherwise.
@@ -112,11 +85,6 @@ fn default_name(spec: &ModelSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visus_video::Chroma;
-
-    fn format(width: usize, height: usize) -> Format {
-        Format::new(width, height, Chroma::C420, 8).unwrap()
-    }
 
     #[test]
     fn words_for_models() {
@@ -128,18 +96,5 @@ mod tests {
         assert_eq!(one("version=vmaf_v0.6.1neg:name=x").unwrap(), version("x"));
         assert_eq!(one("dir/my.json").unwrap(), ("dir/my.json".to_owned(), "my".to_owned()));
         assert!(one("v9").unwrap_err().to_string().contains("vmaf_4k_v0.6.1"));
-    }
-
-    #[test]
-    fn auto_looks_at_size_and_frame_rate() {
-        for (size, rate, version) in [
-            ((1920, 1080), Some((24, 1)), "vmaf_v1.0.16_3d0h"),
-            ((1920, 1080), None, "vmaf_v1.0.16_3d0h"),
-            ((1280, 720), Some((60, 1)), "vmaf_v1.0.16_hfr_3d0h"),
-            ((3840, 2160), Some((25, 1)), "vmaf_v1.0.16_1d5h_2160"),
-            ((3840, 2160), Some((60000, 1001)), "vmaf_v1.0.16_hfr_1d5h_2160"),
-        ] {
-            assert_eq!(automatic(&format(size.0, size.1), rate).0, version);
-        }
     }
 }

@@ -13,7 +13,7 @@ use visus_video::{ReadError, Source};
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
 use super::inputs::{self, Inputs};
-use super::{level, model_choice};
+use super::{level, metrics, model_choice};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
     check_outputs(&args.outputs)?;
@@ -22,7 +22,9 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
     if !args.quiet {
         choice.reasons.iter().for_each(|reason| eprintln!("visus: {reason}"));
     }
-    let features: Result<Vec<FeatureSpec>, _> = args.features.iter().map(|text| text.parse()).collect();
+    let frame_rate = reference.frame_rate();
+    let features: Result<Vec<FeatureSpec>> =
+        args.features.iter().map(|text| metrics::parse(text, frame_rate)).collect();
     let plan = Plan::new(&choice.models, &features?, true)?;
     let settings = settings(args);
     let scored = score(&plan, reference, distorted, &settings, args.quiet)?;

@@ -1,7 +1,6 @@
 //! `vmaf`: every flag of libvmaf's tool, its messages and its exit codes.
 
 mod getopt;
-mod presets;
 mod progress;
 mod run;
 mod settings;

@@ -1,12 +1,11 @@
 //! What the arguments ask for.
 
-use visus_engine::{FeatureSpec, ModelSpec};
+use visus_engine::{FeatureSpec, ModelSpec, preset};
 use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
 use visus_video::{Chroma, Format};
 
 use super::getopt::{self, Found, Opt};
-use super::presets;
 
 /// Everything that can be asked for.
 #[derive(Debug)]
@@ -166,7 +165,7 @@ impl Settings {
         if name == "aom_ctc" && version == "proposed" {
             return Err("`--aom_ctc proposed` is deprecated.".to_owned());
         }
-        let preset = if name == "aom_ctc" { presets::aom(version) } else { presets::nflx(version) };
+        let preset = if name == "aom_ctc" { preset::aom(version) } else { preset::nflx(version) };
         let preset = preset.ok_or_else(|| format!("bad {name} version \"{version}\""))?;
         self.models.extend(preset.models);
         self.features.extend(preset.features);

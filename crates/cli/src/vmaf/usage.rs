@@ -1,6 +1,7 @@
 //! The help text: libvmaf's, and what we added.
 
-/// What `--help` prints, and what follows a wrong argument.
+/// What `--help` prints, and what follows a wrong argument. Programs that look for backends search it for `--no_cuda` and
+/// its like: such a flag may stand here only if that backend is compiled in. All of them are accepted all the same.
 pub fn text(program: &str) -> String {
     format!("Usage: {program} [options]\n\n{OPTIONS}")
 }
@@ -32,11 +33,6 @@ Supported options:
  --gpumask: $bitmask          restrict permitted GPU operations
  --backend $string:           where features are computed: auto (default) or cpu; cuda, sycl, vulkan, hip and metal
                               are refused where they are not available
- --no_cuda:                   do not use CUDA
- --no_sycl:                   do not use SYCL
- --no_vulkan:                 do not use Vulkan
- --no_hip:                    do not use HIP
- --no_metal:                  do not use Metal
  --frame_cnt $unsigned:       maximum number of frames to process
  --frame_skip_ref $unsigned:  skip the first N frames in reference
  --frame_skip_dist $unsigned: skip the first N frames in distorted

@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod builtin;
+mod choice;
 mod json;
 mod spec;
 mod svm;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 pub use bootstrap::{BootstrapScores, SUFFIXES as BOOTSTRAP_SUFFIXES};
 pub use builtin::{BUILTIN, Builtin, builtin};
+pub use choice::automatic;
 pub use json::LoadError;
 pub use spec::{ModelSource, ModelSpec, Overload, SpecError, normalised_number};
 use svm::Svm;

@@ -21,37 +21,77 @@ static RECIPROCALS: [u32; 32769] = {
 /// One whole, where shares are counted in units of 2^-15.
 const WHOLE: u32 = 1 << 15;
 
+/// How much detail may grow in the reference's direction.
+#[derive(Clone, Copy, Debug)]
+pub enum Gain {
+    /// Not at all: a limit of 1.
+    None,
+    /// The usual limit of 100.
+    Hundred,
+    Other,
+}
+
 /// How detail may grow and still count as the reference's.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoupling {
     /// The largest gain of an enhancement, from 1.
     gain_limit: f64,
     /// Two directions are the same if the square of their angle's cosine is at least this: one degree.
-    same_direction: f64,
+    bound: f64,
 }
 
 impl Decoupling {
     pub fn new(gain_limit: f64) -> Self {
         let cosine = math::cos(std::f64::consts::PI / 180.0);
-        Self { gain_limit, same_direction: f64::from((cosine * cosine) as f32) }
+        Self { gain_limit, bound: f64::from((cosine * cosine) as f32) }
+    }
+
+    pub fn gain(&self) -> Gain {
+        match self.gain_limit {
+            1.0 => Gain::None,
+            100.0 => Gain::Hundred,
+            _ => Gain::Other,
+        }
+    }
+
+    pub fn gain_limit(&self) -> f64 {
+        self.gain_limit
+    }
+
+    /// The bound of a squared cosine, which single precision holds.
+    pub fn bound(&self) -> f32 {
+        self.bound as f32
+    }
+
+    /// Whether two vectors have the same direction; see [`Decoupling::split_short`] for their range.
+    pub fn same_direction_short(&self, o: [i32; 2], t: [i32; 2]) -> bool {
+        self.same_direction(o, t, product_short)
+    }
+
+    /// The same for all vectors.
+    pub fn same_direction_long(&self, o: [i32; 2], t: [i32; 2]) -> bool {
+        self.same_direction(o, t, product_long)
+    }
+
+    /// `product` is that of two vectors, rounded to single precision. The products are compared in double precision.
+    #[inline(always)]
+    fn same_direction(&self, o: [i32; 2], t: [i32; 2], product: impl Fn([i32; 2], [i32; 2]) -> f32) -> bool {
+        let [both, alone, other] = [product(o, t), product(o, o), product(t, t)].map(f64::from);
+        both >= 0.0 && both * both >= self.bound * alone * other
     }
 
     /// Writes what is `kept` of the reference and what was `added`; together they are the distorted picture's bands. All
     /// slices have equal lengths, and coefficients are from -32767 to 32767; those of the first scale are.
     pub fn split_short(&self, reference: Bands, distorted: Bands, kept: BandsMut, added: BandsMut) {
-        let product = |a: i32, b: i32, c: i32, d: i32| (a * b + c * d) as f32;
-        self.split(reference, distorted, kept, added, product, kept_short);
+        self.split(reference, distorted, kept, added, product_short, kept_short);
     }
 
     /// The same for all coefficients.
     pub fn split_long(&self, reference: Bands, distorted: Bands, kept: BandsMut, added: BandsMut) {
-        let wide = |a: i32, b: i32| i64::from(a) * i64::from(b);
-        let product = |a: i32, b: i32, c: i32, d: i32| wide(a, b).wrapping_add(wide(c, d)) as f32;
-        self.split(reference, distorted, kept, added, product, kept_long);
+        self.split(reference, distorted, kept, added, product_long, kept_long);
     }
 
-    /// `product` is that of two vectors, rounded to single precision; `keep` what is kept of a coefficient. The products
-    /// are compared in double precision.
+    /// `keep` is what is kept of a coefficient.
     #[inline(always)]
     fn split(
         &self,
@@ -59,7 +99,7 @@ impl Decoupling {
         distorted: Bands,
         kept: BandsMut,
         added: BandsMut,
-        product: impl Fn(i32, i32, i32, i32) -> f32,
+        product: impl Fn([i32; 2], [i32; 2]) -> f32,
         keep: impl Fn(i32, i32) -> i32,
     ) {
         let len = kept[0].len();
@@ -68,11 +108,8 @@ impl Decoupling {
         let [kh, kv, kd] = kept.map(|band| &mut band[..len]);
         let [ah, av, ad] = added.map(|band| &mut band[..len]);
         for j in 0..len {
-            let both = f64::from(product(oh[j], th[j], ov[j], tv[j]));
-            let alone = f64::from(product(oh[j], oh[j], ov[j], ov[j]));
-            let other = f64::from(product(th[j], th[j], tv[j], tv[j]));
             let mut rest = [keep(oh[j], th[j]), keep(ov[j], tv[j]), keep(od[j], td[j])];
-            if both >= 0.0 && both * both >= self.same_direction * alone * other {
+            if self.same_direction([oh[j], ov[j]], [th[j], tv[j]], &product) {
                 rest = [(rest[0], th[j]), (rest[1], tv[j]), (rest[2], td[j])]
                     .map(|(part, t)| self.enhanced(part, t));
             }
@@ -92,6 +129,17 @@ impl Decoupling {
         let size = (if grown < limit { grown } else { limit }) as i32;
         with_sign_of(t, size)
     }
+}
+
+#[inline(always)]
+fn product_short(a: [i32; 2], b: [i32; 2]) -> f32 {
+    (a[0] * b[0] + a[1] * b[1]) as f32
+}
+
+#[inline(always)]
+fn product_long(a: [i32; 2], b: [i32; 2]) -> f32 {
+    let wide = |a: i32, b: i32| i64::from(a) * i64::from(b);
+    wide(a[0], b[0]).wrapping_add(wide(a[1], b[1])) as f32
 }
 
 /// `value`, negated if `sign` is negative. Signs of coefficients are random, so this must not branch.

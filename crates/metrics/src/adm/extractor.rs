@@ -1,15 +1,20 @@
 //! From a pair of pictures to numerators and denominators of every scale.
 
-use visus_video::{Format, Plane, PlaneView, Sample};
+use visus_video::{Format, Plane, PlaneView};
 
 use super::NAME;
-use super::decouple::Decoupling;
-use super::geometry::{Axis, SCALES, axes};
-use super::masking::{Long, Masking, Short};
-use super::scale::{Columns, LowPlane, Rows, Scale, Sums};
+use super::geometry::SCALES;
+use super::masking::Masking;
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
+use super::plan::Plan;
+use super::scalar::Scalar;
+use super::scale::Sums;
 use super::settings::Settings;
-use super::wavelet::{First, Fourth, Second, Third, Wavelet};
-use crate::{Extractor, MetricError, Window, math};
+use super::vector::{self, Source, Vectors};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2::Avx2, avx512::Avx512};
+use crate::{Extractor, Level, MetricError, Window, math};
 
 /// What one scale adds to the score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,85 +27,82 @@ pub struct Part {
 /// The denominator of a scale that is left out.
 const SKIPPED: Part = Part { kept: 0.0, added: 0.0, reference: 1e-10 };
 
+/// The kernels of a CPU level, with their scratch.
+#[derive(Debug)]
+enum Kernels {
+    Scalar(Scalar),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Vectors<Neon>),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Vectors<Avx2>),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Vectors<Avx512>),
+}
+
+impl Kernels {
+    /// Those of the level, if they suit the plan.
+    fn new(plan: &Plan, level: Level) -> Self {
+        if !vector::suits(plan) {
+            return Self::Scalar(Scalar::new(plan));
+        }
+        let kernels = match level {
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => Neon::detect().map(|lanes| Self::Neon(Vectors::new(lanes, plan))),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Avx2::detect().map(|lanes| Self::Avx2(Vectors::new(lanes, plan))),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Avx512::detect().map(|lanes| Self::Avx512(Vectors::new(lanes, plan))),
+            _ => None,
+        };
+        kernels.unwrap_or_else(|| Self::Scalar(Scalar::new(plan)))
+    }
+
+    fn sums<S: Source>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
+        match self {
+            Self::Scalar(kernels) => kernels.sums(plan, pictures),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(kernels) => kernels.sums(plan, pictures),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(kernels) => kernels.sums(plan, pictures),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(kernels) => kernels.sums(plan, pictures),
+        }
+    }
+}
+
 /// Tables and scratch for one worker.
 #[derive(Debug)]
 pub struct Adm {
     settings: Settings,
-    bits: u8,
-    columns: [Axis; SCALES],
-    rows: [Axis; SCALES],
-    decoupling: Decoupling,
-    short: Short,
-    long: [Long; SCALES - 1],
+    plan: Plan,
     /// The noise floor of each scale.
     noise: [f32; SCALES],
-    first_low: [LowPlane<i16>; 2],
-    second_low: [LowPlane<i32>; 2],
-    third_low: [LowPlane<i32>; 2],
-    /// The last scale has no successor; nothing is written here.
-    no_low: [LowPlane<i32>; 2],
-    short_columns: [Columns<i16>; 2],
-    long_columns: [Columns<i32>; 2],
-    scratch: Rows,
+    kernels: Kernels,
 }
 
 impl Adm {
     /// The format must be at least 17x33.
-    pub fn new(settings: Settings, format: &Format) -> Self {
-        let columns = axes(format.width(), settings.first_scale);
-        let rows = axes(format.height(), settings.first_scale);
-        let long = |scale: usize| {
-            let (weights, fixed) = (settings.weights[scale], settings.fixed(scale));
-            Long::new(scale, weights, fixed, &columns[scale], &rows[scale])
-        };
-        let low = |scale: usize| LowPlane::new(columns[scale].output, rows[scale].output);
-        Self {
-            settings,
-            bits: format.depth(),
-            columns,
-            rows,
-            decoupling: Decoupling::new(settings.gain_limit),
-            short: Short::new(settings.weights[0], settings.first_fixed, &columns[0], &rows[0]),
-            long: [long(1), long(2), long(3)],
-            noise: std::array::from_fn(|scale| {
-                let area = columns[scale].scored.len() * rows[scale].scored.len();
-                cube_root((area as f64 * settings.noise_weight) as f32)
-            }),
-            first_low: std::array::from_fn(|_| LowPlane::new(columns[0].output, rows[0].output)),
-            second_low: std::array::from_fn(|_| low(1)),
-            third_low: std::array::from_fn(|_| low(2)),
-            no_low: std::array::from_fn(|_| LowPlane::new(0, 0)),
-            short_columns: std::array::from_fn(|_| Columns::new(columns[0].input)),
-            long_columns: std::array::from_fn(|_| Columns::new(columns[1].input)),
-            scratch: Rows::new(columns[0].output),
-        }
+    pub fn new(settings: Settings, format: &Format, level: Level) -> Self {
+        let plan = Plan::new(&settings, format);
+        let noise = std::array::from_fn(|scale| {
+            let area = plan.columns[scale].scored.len() * plan.rows[scale].scored.len();
+            cube_root((area as f64 * settings.noise_weight) as f32)
+        });
+        let kernels = Kernels::new(&plan, level);
+        Self { settings, plan, noise, kernels }
     }
 
-    fn score<S: Sample>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Part; SCALES] {
+    fn score<S: Source>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Part; SCALES] {
         let sums = self.sums(pictures);
-        let long = |scale: usize| self.part(scale, &self.long[scale - 1], &sums[scale]);
-        let first = if self.settings.first_scale { self.part(0, &self.short, &sums[0]) } else { SKIPPED };
+        let long = |scale: usize| self.part(scale, &self.plan.long[scale - 1], &sums[scale]);
+        let first =
+            if self.settings.first_scale { self.part(0, &self.plan.short, &sums[0]) } else { SKIPPED };
         [first, long(1), long(2), long(3)]
     }
 
     /// The sums of every scale of a reference and a distorted picture.
-    pub fn sums<S: Sample>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
-        let setup = Setup {
-            decoupling: &self.decoupling,
-            columns: &self.columns,
-            rows: &self.rows,
-            added_detail: self.settings.added_detail,
-        };
-        let (first, second, third) = (&mut self.first_low, &mut self.second_low, &mut self.third_low);
-        let (short, long) = (&mut self.short_columns, &mut self.long_columns);
-        let scratch = &mut self.scratch;
-        let step = First::<S>::new(self.bits);
-        [
-            setup.scale(0, step, &self.short).run(pictures, first, short, scratch),
-            setup.scale(1, Second, &self.long[0]).run(views(first), second, long, scratch),
-            setup.scale(2, Third {}, &self.long[1]).run(views(second), third, long, scratch),
-            setup.scale(3, Fourth {}, &self.long[2]).run(views(third), &mut self.no_low, long, scratch),
-        ]
+    pub fn sums<S: Source>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
+        self.kernels.sums(&self.plan, pictures)
     }
 
     fn part(&self, scale: usize, masking: &impl Masking, sums: &Sums) -> Part {
@@ -111,31 +113,6 @@ impl Adm {
             reference: roots(masking.energy_total(sums.reference), noise),
         }
     }
-}
-
-/// What all scales share.
-struct Setup<'a> {
-    decoupling: &'a Decoupling,
-    columns: &'a [Axis; SCALES],
-    rows: &'a [Axis; SCALES],
-    added_detail: bool,
-}
-
-impl<'a> Setup<'a> {
-    fn scale<W: Wavelet, M: Masking>(&self, index: usize, wavelet: W, masking: &'a M) -> Scale<'a, W, M> {
-        Scale {
-            wavelet,
-            masking,
-            decoupling: self.decoupling,
-            columns: &self.columns[index],
-            rows: &self.rows[index],
-            added_detail: self.added_detail,
-        }
-    }
-}
-
-fn views<T: Copy + Default>(lows: &[LowPlane<T>; 2]) -> [Plane<'_, T>; 2] {
-    lows.each_ref().map(LowPlane::view)
 }
 
 /// A sum that has wrapped to below zero (weights of mode 1 are too large for the arithmetic) has no root. libvmaf reports
@@ -160,7 +137,7 @@ impl Extractor for Adm {
                 return Err(MetricError::Frame { metric: NAME, index: window.index, reason });
             }
         };
-        let area = self.columns[0].input * self.rows[0].input;
+        let area = self.plan.columns[0].input * self.plan.rows[0].input;
         super::score::write(&self.settings, area, &parts, raw);
         Ok(())
     }

@@ -57,13 +57,20 @@ pub fn threshold(spread: [&[i32]; 3], centre: &[i32], out: &mut [i32]) {
     }
 }
 
+/// How many bits squares and cubes are shifted by.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounding {
+    pub square: u32,
+    pub cube: u32,
+}
+
 /// The first scale.
 #[derive(Clone, Copy, Debug)]
 pub struct Short {
     /// Weights in units of 2^-21, diagonal 2^-23.
     weights: [i32; 3],
     cubed_weights: [f64; 3],
-    cube_shifts: [u32; 3],
+    cubes: [Rounding; 3],
     row_shift: u32,
     energy_shift: u32,
 }
@@ -71,8 +78,8 @@ pub struct Short {
 /// How weighted coefficients of the first scale become 16-bit numbers: rounding term and shift per band. The diagonal's
 /// term is one less than half.
 const SHORTEN: [(i32, u32); 3] = [(16384, 15), (16384, 15), (65535, 17)];
-/// The shift that brings a threshold to the format of magnitudes, and that of squares.
-const SHORT_MASKED: [(u32, u32); 3] = [(10, 29), (10, 29), (12, 30)];
+/// The shift that brings a threshold to the format of magnitudes.
+pub const LIFT: [u32; 3] = [10, 10, 12];
 
 impl Short {
     /// `weights` are those of straight and diagonal bands, `fixed` the same in the format of this scale.
@@ -83,7 +90,8 @@ impl Short {
         Self {
             weights: [straight, straight, diagonal],
             cubed_weights: cubed(weights),
-            cube_shifts: [width - 4, width - 4, width - 3],
+            cubes: [(29, width - 4), (29, width - 4), (30, width - 3)]
+                .map(|(square, cube)| Rounding { square, cube }),
             row_shift: bits(rows.output),
             energy_shift: bits(area).saturating_sub(20),
         }
@@ -122,10 +130,7 @@ impl Masking for Short {
     }
 
     fn masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3] {
-        std::array::from_fn(|band| {
-            let (subtract, square) = SHORT_MASKED[band];
-            cubes_above(magnitudes[band], threshold, subtract, square, self.cube_shifts[band])
-        })
+        std::array::from_fn(|band| cubes_above(magnitudes[band], threshold, LIFT[band], self.cubes[band]))
     }
 
     fn share(&self, row: i64) -> i64 {
@@ -147,7 +152,7 @@ impl Masking for Short {
 
     fn masked_total(&self, sums: [i64; 3]) -> [f32; 3] {
         std::array::from_fn(|band| {
-            let exponent = [52, 52, 57][band] - self.cube_shifts[band] - self.row_shift;
+            let exponent = [52, 52, 57][band] - self.cubes[band].cube - self.row_shift;
             (sums[band] as f64 / power_of_two(exponent)) as f32
         })
     }
@@ -159,6 +164,15 @@ impl Masking for Short {
 }
 
 impl Short {
+    pub fn weights(&self) -> [u16; 3] {
+        self.weights.map(|weight| weight as u16)
+    }
+
+    /// For each band.
+    pub fn cubes(&self) -> [Rounding; 3] {
+        self.cubes
+    }
+
     /// A thirtieth and a fifteenth of a weighted coefficient. At extreme contrast both lose their upper bits; libvmaf's
     /// scalar path is defined so.
     #[inline(always)]
@@ -176,12 +190,11 @@ pub struct Long {
     /// Weights in units of 2^-32.
     weights: [i64; 3],
     cubed_weights: [f64; 3],
-    cube_shift: u32,
+    cubes: Rounding,
     row_shift: u32,
     /// What is left to divide `masked` by, as a power of two.
     masked_exponent: u32,
-    energy_square_shift: u32,
-    energy_cube_shift: u32,
+    energies: Rounding,
     energy_row_shift: u32,
     energy_exponent: u32,
 }
@@ -199,14 +212,33 @@ impl Long {
         Self {
             weights: [straight, straight, diagonal],
             cubed_weights: cubed(weights),
-            cube_shift,
+            cubes: Rounding { square: 30, cube: cube_shift },
             row_shift,
             masked_exponent: masked - cube_shift - row_shift,
-            energy_square_shift,
-            energy_cube_shift,
+            energies: Rounding { square: energy_square_shift, cube: energy_cube_shift },
             energy_row_shift,
             energy_exponent: energy - energy_cube_shift - energy_row_shift,
         }
+    }
+
+    /// The weights; see [`Long::weights_fit`].
+    pub fn weights(&self) -> [i32; 3] {
+        self.weights.map(|weight| weight as i32)
+    }
+
+    /// Of what is above the threshold.
+    pub fn cubes(&self) -> Rounding {
+        self.cubes
+    }
+
+    /// Of the reference's energy.
+    pub fn energies(&self) -> Rounding {
+        self.energies
+    }
+
+    /// Whether the weights are signed double words.
+    pub fn weights_fit(&self) -> bool {
+        self.weights.iter().all(|weight| i32::try_from(*weight).is_ok())
     }
 
     #[inline(always)]
@@ -258,7 +290,7 @@ impl Masking for Long {
     }
 
     fn masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3] {
-        magnitudes.map(|band| cubes_above(band, threshold, 0, 30, self.cube_shift))
+        magnitudes.map(|band| cubes_above(band, threshold, 0, self.cubes))
     }
 
     fn share(&self, row: i64) -> i64 {
@@ -267,7 +299,7 @@ impl Masking for Long {
 
     fn energy(&self, bands: Bands) -> [u64; 3] {
         // The square's rounding term is a whole unit, not a half.
-        let (square, cube) = (self.energy_square_shift, self.energy_cube_shift);
+        let Rounding { square, cube } = self.energies;
         bands.map(|band| {
             band.iter().fold(0, |sum: u64, value| {
                 let size = u64::from(value.unsigned_abs());
@@ -295,10 +327,10 @@ impl Masking for Long {
 /// The sum of cubes of what of the magnitudes is above the threshold. Squares and cubes are rounded after a shift; what
 /// does not fit (at extreme contrast) wraps, as it does in libvmaf.
 #[inline(always)]
-fn cubes_above(magnitudes: &[i32], threshold: &[i32], subtract: u32, square: u32, cube: u32) -> i64 {
+fn cubes_above(magnitudes: &[i32], threshold: &[i32], lift: u32, Rounding { square, cube }: Rounding) -> i64 {
     let (square_round, cube_round) = (half(square), half(cube));
     magnitudes.iter().zip(threshold).fold(0, |sum: i64, (magnitude, threshold)| {
-        let above = i64::from(magnitude.wrapping_sub(threshold << subtract).max(0));
+        let above = i64::from(magnitude.wrapping_sub(threshold << lift).max(0));
         let squared = i64::from(((above * above + square_round) >> square) as i32);
         sum.wrapping_add((squared * above + cube_round) >> cube)
     })

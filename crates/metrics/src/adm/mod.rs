@@ -8,15 +8,24 @@
 //! A scale is worked on row by row (`scale`) by kernels over rows: `wavelet`, `decouple`, `masking`. Number formats of the
 //! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod decouple;
 mod extractor;
 mod geometry;
 mod masking;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod plan;
+mod scalar;
 mod scale;
 mod score;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod vector;
 mod wavelet;
 
 use visus_video::Format;
@@ -94,11 +103,11 @@ impl Metric for Adm {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if format.width() < MIN_WIDTH || format.height() < MIN_HEIGHT {
             let reason = format!("the picture must be at least {MIN_WIDTH}x{MIN_HEIGHT}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(extractor::Adm::new(self.settings, format)))
+        Ok(Box::new(extractor::Adm::new(self.settings, format, level)))
     }
 }

@@ -7,11 +7,11 @@
 
 use visus_video::Sample;
 
-const LOW: [i32; 4] = [15826, 27411, 7345, -4240];
-const HIGH: [i32; 4] = [-4240, -7345, 27411, -15826];
+pub const LOW: [i32; 4] = [15826, 27411, 7345, -4240];
+pub const HIGH: [i32; 4] = [-4240, -7345, 27411, -15826];
 
 /// Sum of the low-pass taps; those of the high-pass add up to nothing.
-const LOW_SUM: i32 = 46342;
+pub const LOW_SUM: i32 = 46342;
 
 /// Samples in front of the first one in a row between the passes.
 pub const PAD: usize = 1;

@@ -65,6 +65,9 @@ impl Metric for Ssim {
             0 => automatic_factor(format),
             scale => scale as usize,
         };
+        if let Some(reason) = without_windows(format, factor) {
+            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
+        }
         Ok(Box::new(SsimExtractor::new(
             format,
             Target::new(level),
@@ -72,6 +75,15 @@ impl Metric for Ssim {
             Decibels::new(&self.options, format),
         )))
     }
+}
+
+/// Why a picture so small is refused, if it is. Below 11 samples there is no window: libvmaf then says 0, which is kept
+/// for pictures from 8x8 on, or at exactly 10 divides by nothing.
+fn without_windows(format: &Format, factor: usize) -> Option<String> {
+    let shrunk = |side: usize| if factor == 1 { side } else { side / factor + (side & 1) };
+    let sides = [format.width(), format.height()].map(shrunk);
+    let hopeless = sides.iter().any(|side| *side < 8 || *side == 10);
+    hopeless.then(|| format!("shrunk by {factor}, each side must be at least 11"))
 }
 
 /// The shorter side over 256, rounded, at least 1.

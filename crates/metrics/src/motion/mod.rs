@@ -4,15 +4,22 @@
 //! and its absolute values are summed. Motion2 is the minimum over neighbouring frames, motion3 the same after blending
 //! and clipping; both depend on order and are made in the [`fold`].
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod fold;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
-use visus_video::{Format, PlaneView};
+use std::any::Any;
+
+use visus_video::{Format, Plane, PlaneView, Sample};
 
 use crate::{
-    Appears, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window,
+    Appears, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
+    Options, Spread, Window,
 };
 
 pub static INFO: Info = Info {
@@ -128,16 +135,24 @@ impl Metric for Motion {
         1
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
-            let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
-            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
-        }
-        Ok(Box::new(MotionExtractor {
-            settings: self.settings,
-            depth: u32::from(format.depth()),
-            row: scalar::Row::new(format.width()),
-        }))
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(self.joint(vec![self.settings], format, level)?))
+    }
+
+    /// Metrics that compare frames at the same distance share all of the work.
+    fn group_extractor(
+        &self,
+        group: &[&dyn Metric],
+        format: &Format,
+        level: Level,
+    ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
+        let settings = |metric: &&dyn Metric| {
+            let any: &dyn Any = *metric;
+            any.downcast_ref::<Self>().map(|metric| metric.settings)
+        };
+        let settings: Option<Vec<Settings>> = group.iter().map(settings).collect();
+        let joint = self.joint(settings?, format, level);
+        Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 
     fn fold(&self, _format: &Format) -> Box<dyn Fold> {
@@ -145,37 +160,103 @@ impl Metric for Motion {
     }
 }
 
+impl Motion {
+    fn joint(
+        &self,
+        settings: Vec<Settings>,
+        format: &Format,
+        level: Level,
+    ) -> Result<MotionExtractor, MetricError> {
+        if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
+            let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
+            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
+        }
+        let (depth, row) = (u32::from(format.depth()), scalar::Row::new(format.width()));
+        Ok(MotionExtractor { settings, level, depth, row })
+    }
+}
+
+/// One or more sets of settings.
 struct MotionExtractor {
-    settings: Settings,
+    settings: Vec<Settings>,
+    level: Level,
     depth: u32,
     row: scalar::Row,
 }
 
 impl Extractor for MotionExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        let earlier = if self.settings.distance == 2 { window.before_previous } else { window.previous };
-        raw[0] = match earlier {
-            Some(earlier) if !self.settings.force_zero => {
-                self.score(earlier.reference.plane(0), window.current.reference.plane(0))
-            }
-            _ => 0.0,
-        };
+        self.write(window, &mut [raw]);
+        Ok(())
+    }
+}
+
+impl GroupExtractor for MotionExtractor {
+    fn extract(
+        &mut self,
+        window: &Window<'_>,
+        rows: &mut [&mut [f64]],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        self.write(window, rows);
         Ok(())
     }
 }
 
 impl MotionExtractor {
-    fn score(&mut self, earlier: PlaneView<'_>, current: PlaneView<'_>) -> f64 {
+    /// Each distance is computed once, and only if someone asks for it.
+    fn write(&mut self, window: &Window<'_>, rows: &mut [&mut [f64]]) {
+        for distance in [1, 2] {
+            let asks = |settings: &Settings| settings.distance == distance && !settings.force_zero;
+            let difference =
+                if self.settings.iter().any(asks) { self.difference(window, distance) } else { None };
+            for (settings, row) in self.settings.iter().zip(rows.iter_mut()) {
+                if settings.distance == distance {
+                    row[0] = difference
+                        .filter(|_| !settings.force_zero)
+                        .map_or(0.0, |value| settings.score(value));
+                }
+            }
+        }
+    }
+
+    /// The mean blurred difference to the frame before, or to the one before that.
+    fn difference(&mut self, window: &Window<'_>, distance: u64) -> Option<f64> {
+        let earlier = if distance == 2 { window.before_previous } else { window.previous };
+        let (earlier, current) = (earlier?.reference.plane(0), window.current.reference.plane(0));
         let sum = match (earlier, current) {
-            (PlaneView::U8(earlier), PlaneView::U8(current)) => {
-                scalar::blurred_difference(earlier, current, self.depth, &mut self.row)
-            }
-            (PlaneView::U16(earlier), PlaneView::U16(current)) => {
-                scalar::blurred_difference(earlier, current, self.depth, &mut self.row)
-            }
+            (PlaneView::U8(earlier), PlaneView::U8(current)) => self.sum(earlier, current),
+            (PlaneView::U16(earlier), PlaneView::U16(current)) => self.sum(earlier, current),
             _ => unreachable!("a clip has one format"),
         };
-        let pixels = (current.width() * current.height()) as f64;
-        smaller(sum as f64 / 256.0 / pixels * self.settings.fps_weight, self.settings.blend.max)
+        Some(sum as f64 / 256.0 / (current.width() * current.height()) as f64)
+    }
+
+    fn sum<T: Sample>(&mut self, earlier: Plane<'_, T>, current: Plane<'_, T>) -> u64 {
+        blurred_difference(self.level, earlier, current, self.depth, &mut self.row)
+    }
+}
+
+/// The kernel of a level.
+fn blurred_difference<T: Sample>(
+    level: Level,
+    earlier: Plane<'_, T>,
+    current: Plane<'_, T>,
+    depth: u32,
+    row: &mut scalar::Row,
+) -> u64 {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => avx2::blurred_difference(earlier, current, depth, row),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => avx512::blurred_difference(earlier, current, depth, row),
+        // NEON is part of every aarch64: the plain kernel is compiled for it.
+        _ => scalar::blurred_difference(earlier, current, depth, row),
+    }
+}
+
+impl Settings {
+    fn score(&self, difference: f64) -> f64 {
+        smaller(difference * self.fps_weight, self.blend.max)
     }
 }

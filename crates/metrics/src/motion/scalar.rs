@@ -1,9 +1,12 @@
 //! The kernel in plain Rust: difference of two planes, 5×5 blur, sum of absolute values.
+//!
+//! All sums fit 32 bits: where a value has 17 bits, its upper sixteen and its lowest one are filtered apart.
+//! [`blurred_difference`] is inlined into the functions that compile it for a CPU level.
 
 use visus_video::{Plane, Sample};
 
 /// The blur's taps; they sum to 2^16.
-pub const TAPS: [i64; 5] = [3571, 16004, 26386, 16004, 3571];
+pub const TAPS: [i32; 5] = [3571, 16004, 26386, 16004, 3571];
 const RADIUS: usize = 2;
 
 /// One row of the vertically blurred difference, with mirrored columns on both sides.
@@ -17,20 +20,21 @@ impl Row {
 }
 
 /// Sum over all pixels of the blurred difference's absolute value, in 1/256 of a level (of 8 bits).
+#[inline(always)]
 pub fn blurred_difference<T: Sample>(
     earlier: Plane<'_, T>,
     current: Plane<'_, T>,
     depth: u32,
     row: &mut Row,
 ) -> u64 {
-    let height = current.height();
-    (0..height)
-        .map(|y| {
-            let any = vertical(earlier, current, y, depth, &mut row.0);
-            // Rows without change are common in still scenes.
-            if any { horizontal(&mut row.0) } else { 0 }
-        })
-        .sum()
+    let mut sum = 0;
+    for y in 0..current.height() {
+        // Rows without change are common in still scenes.
+        if vertical(earlier, current, y, depth, &mut row.0) {
+            sum += horizontal(&mut row.0);
+        }
+    }
+    sum
 }
 
 /// The row `offset` away from `y`, mirrored around the first and the last row.
@@ -45,6 +49,7 @@ pub fn mirrored(y: usize, offset: isize, height: usize) -> usize {
 }
 
 /// Blurs the difference down the columns of row `y`; says whether anything is left of it.
+#[inline(always)]
 fn vertical<T: Sample>(
     earlier: Plane<'_, T>,
     current: Plane<'_, T>,
@@ -52,26 +57,36 @@ fn vertical<T: Sample>(
     depth: u32,
     out: &mut [i32],
 ) -> bool {
+    let width = current.width();
     let rows: [(&[T], &[T]); 5] = std::array::from_fn(|k| {
         let row = mirrored(y, k as isize - RADIUS as isize, current.height());
-        (earlier.row(row), current.row(row))
+        (&earlier.row(row)[..width], &current.row(row)[..width])
     });
-    let round = 1i64 << (depth - 1);
     let mut any = 0;
-    let width = current.width();
     for (x, out) in out[RADIUS..RADIUS + width].iter_mut().enumerate() {
-        let mut sum = round;
-        for (tap, (earlier, current)) in TAPS.iter().zip(rows) {
-            let (a, b): (i32, i32) = (earlier[x].into(), current[x].into());
-            sum += tap * i64::from(a - b);
-        }
-        *out = (sum >> depth) as i32;
+        let differences: [i32; 5] = std::array::from_fn(|k| {
+            let (a, b): (i32, i32) = (rows[k].0[x].into(), rows[k].1[x].into());
+            a - b
+        });
+        *out = rounded_sum(&differences, depth);
         any |= *out;
     }
     any != 0
 }
 
+/// `(Σ tap·value + 2^(shift-1)) >> shift` for values of up to 17 bits and shifts from 8 on.
+#[inline(always)]
+fn rounded_sum(values: &[i32; 5], shift: u32) -> i32 {
+    let (mut upper, mut lowest) = (0, 1 << (shift - 1));
+    for (tap, value) in TAPS.iter().zip(values) {
+        upper += tap * (value >> 1);
+        lowest += tap * (value & 1);
+    }
+    (upper + (lowest >> 1)) >> (shift - 1)
+}
+
 /// Blurs along the row and sums the absolute values.
+#[inline(always)]
 fn horizontal(row: &mut [i32]) -> u64 {
     let width = row.len() - 2 * RADIUS;
     for distance in 1..=RADIUS {
@@ -80,10 +95,11 @@ fn horizontal(row: &mut [i32]) -> u64 {
         row[RADIUS - distance] = row[RADIUS + left];
         row[RADIUS + width - 1 + distance] = row[RADIUS + right];
     }
-    row.windows(5)
-        .map(|window| {
-            let sum: i64 = TAPS.iter().zip(window).map(|(tap, value)| tap * i64::from(*value)).sum();
-            ((sum + (1 << 15)) >> 16).unsigned_abs()
-        })
-        .sum()
+    // Less than 2^16 per pixel and at most 2^15 pixels: a row's sum fits 32 bits.
+    let mut sum = 0u32;
+    for x in 0..width {
+        let window: [i32; 5] = std::array::from_fn(|k| row[x + k]);
+        sum += rounded_sum(&window, 16).unsigned_abs();
+    }
+    u64::from(sum)
 }

@@ -61,6 +61,10 @@ impl Metric for PsnrHvs {
         if format.chroma() == Chroma::C400 {
             return refuse("it needs chroma planes".to_owned());
         }
+        // Chroma planes without a block give NaN, as in libvmaf; luma without one leaves nothing to say.
+        if format.width() < 8 || format.height() < 8 {
+            return refuse("it needs at least one block of 8x8".to_owned());
+        }
         Ok(Box::new(PsnrHvsExtractor { peak: format.peak(), weights: [0, 1, 2].map(Weights::of_plane) }))
     }
 }

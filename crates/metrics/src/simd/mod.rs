@@ -10,19 +10,26 @@
 #![allow(dead_code)]
 
 mod adder;
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
+mod grid;
 mod lines;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 mod target;
 #[cfg(test)]
 mod tests;
+mod vector;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
 pub use adder::{Adder, OnMultipliers, Plain};
-#[allow(unused_imports)]
+pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
 pub use target::Target;
+pub use vector::Vector;
 
 /// Numbers that vectors are made of: no padding, every bit pattern is a value.
 ///

@@ -4,15 +4,26 @@
 //! reference holds and the part of it that the distorted picture still holds. Logarithms come from a table of 16-bit
 //! values, so everything up to the final division is exact. No multiply-add is fused.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod dispatch;
+mod log;
 mod scalar;
 mod table;
 #[cfg(test)]
 mod tests;
+mod vector;
+
+use std::any::Any;
 
 use visus_video::{Format, PlaneView};
 
 use crate::{
-    Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window, vif::scalar::Residuals,
+    Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread,
+    Window,
+    vif::scalar::{Residuals, Sums},
 };
 
 pub static INFO: Info = Info {
@@ -102,40 +113,88 @@ impl Metric for Vif {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(self.joint(vec![self.settings], format, level)?))
+    }
+
+    /// Metrics that differ in the gain's limit share everything up to the moments of a pixel.
+    fn group_extractor(
+        &self,
+        group: &[&dyn Metric],
+        format: &Format,
+        level: Level,
+    ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
+        let settings = |metric: &&dyn Metric| {
+            let any: &dyn Any = *metric;
+            any.downcast_ref::<Self>().map(|metric| metric.settings)
+        };
+        let settings: Option<Vec<Settings>> = group.iter().map(settings).collect();
+        let same = |all: &Vec<Settings>| all.iter().all(|one| one.skip_scale0 == self.settings.skip_scale0);
+        let joint = self.joint(settings.filter(same)?, format, level);
+        Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
+    }
+}
+
+impl Vif {
+    fn joint(
+        &self,
+        settings: Vec<Settings>,
+        format: &Format,
+        level: Level,
+    ) -> Result<VifExtractor, MetricError> {
         if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
             let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(VifExtractor {
-            settings: self.settings,
-            depth: u32::from(format.depth()),
-            scratch: scalar::Scratch::new(format.width(), format.height()),
-        }))
+        let depth = u32::from(format.depth());
+        let kernels = dispatch::kernels(level, format.width(), format.height(), depth);
+        let gains = settings.iter().map(|settings| settings.gain_limit).collect();
+        Ok(VifExtractor { settings, gains, sums: Sums::new(), kernels })
     }
 }
 
+/// One or more sets of settings that differ in the gain's limit and in what is written.
 struct VifExtractor {
-    settings: Settings,
-    depth: u32,
-    scratch: scalar::Scratch,
+    settings: Vec<Settings>,
+    gains: Vec<f64>,
+    sums: Sums,
+    kernels: Box<dyn dispatch::Kernels>,
+}
+
+impl VifExtractor {
+    fn sum_up(&mut self, pair: Pair<'_>) {
+        let limits = scalar::Limits { gains: &self.gains, skip_scale0: self.settings[0].skip_scale0 };
+        match (pair.reference.plane(0), pair.distorted.plane(0)) {
+            (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
+                self.kernels.bytes(reference, distorted, limits, &mut self.sums);
+            }
+            (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
+                self.kernels.words(reference, distorted, limits, &mut self.sums);
+            }
+            _ => unreachable!("a pair has one format"),
+        }
+    }
 }
 
 impl Extractor for VifExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        let pair = window.current;
-        let limits =
-            scalar::Limits { gain: self.settings.gain_limit, skip_scale0: self.settings.skip_scale0 };
-        let scales = match (pair.reference.plane(0), pair.distorted.plane(0)) {
-            (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                self.scratch.scales(reference, distorted, self.depth, limits)
-            }
-            (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                self.scratch.scales(reference, distorted, self.depth, limits)
-            }
-            _ => unreachable!("a pair has one format"),
-        };
-        write_scores(&scales, self.settings, raw);
+        self.sum_up(window.current);
+        write_scores(&self.sums[0], self.settings[0], raw);
+        Ok(())
+    }
+}
+
+impl GroupExtractor for VifExtractor {
+    fn extract(
+        &mut self,
+        window: &Window<'_>,
+        rows: &mut [&mut [f64]],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        self.sum_up(window.current);
+        for ((row, sums), settings) in rows.iter_mut().zip(&self.sums).zip(&self.settings) {
+            write_scores(sums, *settings, row);
+        }
         Ok(())
     }
 }

@@ -23,7 +23,10 @@ const MAX_RADIUS: usize = 8;
 const BLOCK: usize = 16;
 
 /// Variance of the visual noise, 2.0 with 16 fractional bits.
-const SIGMA_NSQ: i32 = 2 << 16;
+pub const SIGMA_NSQ: i32 = 2 << 16;
+
+/// Keeps the division by a variance defined; 1e-10 with 16 fractional bits.
+pub const EPSILON: f64 = 65536.0 * 1.0e-10;
 
 /// A sample whose square, times a tap, has an accumulator type of its own.
 pub trait Widen: Sample {
@@ -92,9 +95,10 @@ pub struct Residuals {
     pub den_plain: i64,
 }
 
+/// How far the gain may go, one limit for each set of sums that is wanted, and whether the finest scale is left out.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    pub gain: f64,
+pub struct Limits<'a> {
+    pub gains: &'a [f64],
     pub skip_scale0: bool,
 }
 
@@ -178,18 +182,19 @@ impl Scratch {
         }
     }
 
-    /// The sums of all scales.
+    /// The sums of all scales, for each limit.
     pub fn scales<T: Widen>(
         &mut self,
         reference: Plane<'_, T>,
         distorted: Plane<'_, T>,
         depth: u32,
-        limits: Limits,
-    ) -> [Residuals; SCALES] {
-        let mut sums = [Residuals::default(); SCALES];
+        limits: Limits<'_>,
+        sums: &mut Sums,
+    ) {
+        clear(sums, limits.gains.len());
         let Self { moments, thinned, pictures } = self;
         if !limits.skip_scale0 {
-            sums[0] = statistic(Rows::new(reference), Rows::new(distorted), 0, depth, limits.gain, moments);
+            statistic(Rows::new(reference), Rows::new(distorted), 0, depth, limits.gains, moments, sums);
         }
         let (mut width, mut height) = (reference.width() / 2, reference.height() / 2);
         let mut finer_width = width;
@@ -202,13 +207,14 @@ impl Scratch {
             // Only the coarsest picture can have a single row; the finer one then has two or three.
             let [beyond_ref, beyond_dis] =
                 next.each_ref().map(|finer| if height == 1 { finer.get(finer_width..) } else { None });
-            sums[scale] = statistic(
+            statistic(
                 Rows { plane: reference, beyond: beyond_ref },
                 Rows { plane: distorted, beyond: beyond_dis },
                 scale,
                 depth,
-                limits.gain,
+                limits.gains,
                 moments,
+                sums,
             );
             if scale + 1 < SCALES {
                 decimate(reference, scale, depth, thinned, &mut next[0]);
@@ -218,8 +224,16 @@ impl Scratch {
                 std::mem::swap(current, next);
             }
         }
-        sums
     }
+}
+
+/// The sums of all scales, once for each limit of the gain.
+pub type Sums = Vec<[Residuals; SCALES]>;
+
+/// Zeros for so many limits; memory is taken the first time only.
+pub fn clear(sums: &mut Sums, limits: usize) {
+    sums.clear();
+    sums.resize(limits, [Residuals::default(); SCALES]);
 }
 
 /// The rows of a picture, mirrored around the first and the last one.
@@ -291,26 +305,29 @@ fn vertical_mean<T: Widen>(source: Plane<'_, T>, y: usize, taps: &[u32], shift: 
     }
 }
 
-/// The sums of one scale.
+/// Adds up one scale.
 fn statistic<T: Widen>(
     reference: Rows<'_, T>,
     distorted: Rows<'_, T>,
     scale: usize,
     depth: u32,
-    gain_limit: f64,
+    gain_limits: &[f64],
     moments: &mut Moments,
-) -> Residuals {
+    sums: &mut Sums,
+) {
     let taps = TAPS[scale];
     let shifts = Shifts::of_scale(scale, depth);
     let width = reference.plane.width();
     let log2 = Log2::get();
-    let mut sums = Residuals::default();
     for y in 0..reference.plane.height() {
         vertical(reference, distorted, y, taps, shifts, moments);
         moments.mirror(width, taps.len() / 2);
-        horizontal(moments, width, taps, |pixel| sums.add(pixel, gain_limit, log2));
+        horizontal(moments, width, taps, |pixel| {
+            for (sums, gain_limit) in sums.iter_mut().zip(gain_limits) {
+                sums[scale].add(pixel, *gain_limit, log2);
+            }
+        });
     }
-    sums
 }
 
 /// One row of the five moments, filtered down the columns.
@@ -454,7 +471,6 @@ impl Residuals {
 /// 2048 · log2(1 + g²·σ₁² / (σᵥ² + σₙ²)): the distorted picture as the reference with gain g plus noise σᵥ².
 #[inline(always)]
 fn kept_information(pixel: Pixel, variance_dis: i32, gain_limit: f64, log2: &Log2) -> i64 {
-    const EPSILON: f64 = 65536.0 * 1.0e-10;
     let (variance_ref, covariance) = (f64::from(pixel.variance_ref), f64::from(pixel.covariance));
     let gain = covariance / (variance_ref + EPSILON);
     let noise = (f64::from(variance_dis) - gain * covariance) as i32;

@@ -2,8 +2,10 @@
 
 use visus_video::Plane;
 
-use super::scalar::{Limits, Residuals, Scratch, TAPS, mirrored};
+use super::dispatch;
+use super::scalar::{Limits, Residuals, Sums, TAPS, mirrored};
 use super::table::Log2;
+use crate::Level;
 
 /// A picture of 64-bit numbers: nothing can overflow, nothing is fused or blocked.
 #[derive(Clone)]
@@ -118,49 +120,113 @@ impl Noise {
     }
 }
 
-fn check<T: super::scalar::Widen + TryFrom<u32>>(
+/// Two planes of noise in a range, with rows further apart than they are long.
+struct Planes<T> {
     width: usize,
     height: usize,
-    depth: u32,
-    base: u32,
-    spread: u32,
-) {
-    let mut noise = Noise(width as u32 * 77 + height as u32 + depth);
-    let stride = width + 5;
-    let mut plane = || -> Vec<T> {
-        (0..stride * height)
-            .map(|_| T::try_from(base + noise.below(spread)).ok().unwrap_or_default())
-            .collect()
-    };
-    let (reference, distorted) = (plane(), plane());
-    let picture = |samples: &[T]| Picture {
-        width,
-        height,
-        samples: samples
-            .chunks(stride)
-            .flat_map(|row| &row[..width])
-            .map(|s| i64::from(Into::<u32>::into(*s)))
-            .collect(),
-    };
-    let view = |samples| Plane::new(samples, width, height, stride);
-    for gain in [100.0, 1.0] {
-        let limits = Limits { gain, skip_scale0: false };
-        let got = Scratch::new(width, height).scales(view(&reference), view(&distorted), depth, limits);
-        let want = naive(picture(&reference), picture(&distorted), depth, gain);
-        assert_eq!(got, want, "{width}x{height} {depth}-bit, {base}+{spread}, gain {gain}");
+    stride: usize,
+    samples: [Vec<T>; 2],
+}
+
+impl<T: super::scalar::Widen + TryFrom<u32>> Planes<T> {
+    fn noise(width: usize, height: usize, base: u32, spread: u32) -> Self {
+        let mut noise = Noise(width as u32 * 77 + height as u32 + base);
+        let stride = width + 5;
+        let mut plane = || -> Vec<T> {
+            (0..stride * height)
+                .map(|_| T::try_from(base + noise.below(spread)).ok().unwrap_or_default())
+                .collect()
+        };
+        Self { width, height, stride, samples: [plane(), plane()] }
     }
+
+    fn view(&self, side: usize) -> Plane<'_, T> {
+        Plane::new(&self.samples[side], self.width, self.height, self.stride)
+    }
+
+    fn picture(&self, side: usize) -> Picture {
+        let samples = self.view(side).rows().flatten().map(|s| i64::from(Into::<u32>::into(*s))).collect();
+        Picture { width: self.width, height: self.height, samples }
+    }
+}
+
+const GAINS: [f64; 3] = [100.0, 1.0, 1.2];
+
+fn sums(level: Level, planes: &AnyPlanes, depth: u32) -> Sums {
+    let limits = Limits { gains: &GAINS, skip_scale0: false };
+    let mut sums = Sums::new();
+    match planes {
+        AnyPlanes::Bytes(planes) => dispatch::kernels(level, planes.width, planes.height, depth).bytes(
+            planes.view(0),
+            planes.view(1),
+            limits,
+            &mut sums,
+        ),
+        AnyPlanes::Words(planes) => dispatch::kernels(level, planes.width, planes.height, depth).words(
+            planes.view(0),
+            planes.view(1),
+            limits,
+            &mut sums,
+        ),
+    }
+    sums
+}
+
+enum AnyPlanes {
+    Bytes(Planes<u8>),
+    Words(Planes<u16>),
+}
+
+fn planes(size: (usize, usize), depth: u32, base: u32, spread: u32) -> AnyPlanes {
+    if depth == 8 {
+        AnyPlanes::Bytes(Planes::noise(size.0, size.1, base, spread))
+    } else {
+        AnyPlanes::Words(Planes::noise(size.0, size.1, base, spread))
+    }
+}
+
+/// Full range, nearly black, nearly white, a narrow band in the middle.
+fn ranges(depth: u32) -> [(u32, u32); 4] {
+    let full = 1 << depth;
+    [(0, full), (0, 2), (full - 2, 2), (full / 2, full / 16)]
 }
 
 #[test]
 fn sums_equal_the_naive_truth() {
-    for (width, height) in [(16, 16), (17, 33), (40, 19), (64, 24), (35, 50)] {
+    for size in [(16, 16), (17, 33), (40, 19), (64, 24), (35, 50), (67, 65)] {
         for depth in [8u32, 10, 12, 16] {
-            let full = 1 << depth;
-            for (base, spread) in [(0, full), (0, 2), (full - 2, 2), (full / 2, full / 16)] {
-                if depth == 8 {
-                    check::<u8>(width, height, depth, base, spread);
-                } else {
-                    check::<u16>(width, height, depth, base, spread);
+            for (base, spread) in ranges(depth) {
+                let planes = planes(size, depth, base, spread);
+                let (a, b) = match &planes {
+                    AnyPlanes::Bytes(planes) => (planes.picture(0), planes.picture(1)),
+                    AnyPlanes::Words(planes) => (planes.picture(0), planes.picture(1)),
+                };
+                let want: Sums = GAINS.iter().map(|gain| naive(a.clone(), b.clone(), depth, *gain)).collect();
+                for level in Level::available() {
+                    assert_eq!(
+                        sums(level, &planes, depth),
+                        want,
+                        "{level} {size:?} {depth}-bit {base}+{spread}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_level_gives_the_sums_of_the_scalar_kernels() {
+    for size in [(64, 64), (65, 66), (97, 80), (130, 71), (191, 69), (256, 68), (333, 75)] {
+        for depth in [8u32, 9, 10, 12, 14, 16] {
+            for (base, spread) in ranges(depth) {
+                let planes = planes(size, depth, base, spread);
+                let want = sums(Level::Scalar, &planes, depth);
+                for level in Level::available() {
+                    assert_eq!(
+                        sums(level, &planes, depth),
+                        want,
+                        "{level} {size:?} {depth}-bit {base}+{spread}"
+                    );
                 }
             }
         }

@@ -82,6 +82,11 @@ impl Metric for Xpsnr {
     }
 
     fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let (width, height) = format.plane_size(format.planes() - 1);
+        if width == 0 || height == 0 {
+            let reason = "its chroma planes would be empty".to_owned();
+            return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
+        }
         let second_differences = self.second_differences;
         Ok(Box::new(XpsnrExtractor {
             measure: Measure::new(format),

@@ -8,6 +8,7 @@ use visus_video::{Chroma, Format, Frame, Plane};
 use super::decouple::Decoupling;
 use super::settings::{OPTIONS, Settings};
 use super::{NAME, extractor};
+use crate::simd::level_tests;
 use crate::{Level, MetricError, Options, Pair, Window, registry};
 use naive::Picture;
 
@@ -77,10 +78,10 @@ fn strided<T: Copy>(picture: &Picture, stride: usize, convert: fn(i64) -> T, jun
     picture.iter().flat_map(row).collect()
 }
 
-fn compare(content: Content, width: usize, height: usize, bits: u8, options: &str) {
+fn compare(level: Level, content: Content, width: usize, height: usize, bits: u8, options: &str) {
     let settings = settings(options);
     let format = Format::new(width, height, Chroma::C400, bits).unwrap();
-    let mut adm = extractor::Adm::new(settings, &format);
+    let mut adm = extractor::Adm::new(settings, &format, level);
     for (seed, padding) in [(1, 0), (2, 3)] {
         let pictures = pair(content, width, height, u32::from(bits), seed);
         let stride = width + padding;
@@ -93,7 +94,9 @@ fn compare(content: Content, width: usize, height: usize, bits: u8, options: &st
         };
         let truth = naive::sums(pictures.each_ref(), u32::from(bits), &settings);
         for scale in 0..4 {
-            let case = format!("{content:?} {width}x{height} {bits}-bit {options} seed {seed} scale {scale}");
+            let case = format!(
+                "{level} {content:?} {width}x{height} {bits}-bit {options} seed {seed} scale {scale}"
+            );
             assert_eq!(sums[scale], truth[scale], "{case}");
         }
     }
@@ -102,36 +105,40 @@ fn compare(content: Content, width: usize, height: usize, bits: u8, options: &st
 const CONTENTS: [Content; 5] =
     [Content::Texture, Content::Noise, Content::Extremes, Content::NearBlack, Content::NearWhite];
 
-#[test]
-fn rows_are_the_naive_truth_for_all_contents_and_depths() {
-    for content in CONTENTS {
-        for bits in [8, 10, 12, 16] {
-            compare(content, 97, 66, bits, "");
+level_tests! {
+    fn rows_are_the_naive_truth_for_all_contents_and_depths(level) {
+        for content in CONTENTS {
+            for bits in [8, 10, 12, 16] {
+                compare(level, content, 97, 66, bits, "");
+                compare(level, content, 260, 40, bits, "");
+            }
         }
     }
-}
 
-#[test]
-fn rows_are_the_naive_truth_for_all_sizes() {
-    // Widths and heights at which some scale begins to reach the edges, or changes the parity of a band.
-    for size in [33, 34, 36, 59, 60, 61, 63, 113, 119, 120, 121, 145] {
-        compare(Content::Texture, size, 178 - size, 8, "");
+    fn rows_are_the_naive_truth_for_all_sizes(level) {
+        // Widths and heights at which some scale begins to reach the edges, or changes the parity of a band.
+        for size in [33, 34, 36, 59, 60, 61, 63, 113, 119, 120, 121, 145] {
+            compare(level, Content::Texture, size, 178 - size, 8, "");
+        }
+        // Every number of columns behind the last whole register.
+        for width in 64..200 {
+            compare(level, Content::Noise, width, 33, 8, "");
+        }
+        compare(level, Content::Noise, 300, 33, 8, "");
+        compare(level, Content::Noise, 33, 300, 10, "");
     }
-    compare(Content::Noise, 300, 33, 8, "");
-    compare(Content::Noise, 33, 300, 10, "");
-}
 
-#[test]
-fn rows_are_the_naive_truth_for_other_weights_and_gains() {
-    for options in [
-        "adm_enhn_gain_limit=1",
-        "adm_enhn_gain_limit=1.2",
-        "adm_csf_mode=2:adm_norm_view_dist=5",
-        "adm_csf_mode=3",
-        "adm_norm_view_dist=7.7:adm_ref_display_height=2000",
-    ] {
-        compare(Content::Texture, 70, 50, 8, options);
-        compare(Content::Noise, 70, 50, 10, options);
+    fn rows_are_the_naive_truth_for_other_weights_and_gains(level) {
+        for options in [
+            "adm_enhn_gain_limit=1",
+            "adm_enhn_gain_limit=1.2",
+            "adm_csf_mode=2:adm_norm_view_dist=5",
+            "adm_csf_mode=3",
+            "adm_norm_view_dist=7.7:adm_ref_display_height=2000",
+        ] {
+            compare(level, Content::Texture, 70, 50, 8, options);
+            compare(level, Content::Noise, 70, 50, 10, options);
+        }
     }
 }
 
@@ -254,14 +261,21 @@ fn a_reference_without_detail_loses_none() {
     assert!(scores[3..].iter().all(|ratio| ratio.is_nan() && ratio.is_sign_negative()));
 }
 
-#[test]
-fn samples_beyond_the_depth_do_not_panic() {
-    let format = Format::new(64, 64, Chroma::C400, 10).unwrap();
-    let pictures = pair(Content::Extremes, 64, 64, 16, 1);
-    let samples = pictures.each_ref().map(|picture| strided(picture, 64, |v| v as u16, 0));
-    let planes = samples.each_ref().map(|samples| Plane::new(samples, 64, 64, 64));
-    let sums = extractor::Adm::new(settings(""), &format).sums(planes);
-    assert!(sums[0].reference[0] > 0);
+level_tests! {
+    fn samples_beyond_the_depth_have_one_result(level) {
+        for (width, bits) in [(64, 10), (131, 9), (200, 14)] {
+            let format = Format::new(width, 64, Chroma::C400, bits).unwrap();
+            for content in [Content::Extremes, Content::Noise] {
+                let pictures = pair(content, width, 64, 16, 1);
+                let samples = pictures.each_ref().map(|picture| strided(picture, width, |v| v as u16, 0));
+                let planes = samples.each_ref().map(|samples| Plane::new(samples, width, 64, width));
+                let [sums, scalar] = [level, Level::Scalar]
+                    .map(|level| extractor::Adm::new(settings(""), &format, level).sums(planes));
+                assert!(sums[0].reference[0] > 0);
+                assert_eq!(sums, scalar, "{level} {width} {bits}-bit {content:?}");
+            }
+        }
+    }
 }
 
 proptest! {

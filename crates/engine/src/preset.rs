@@ -1,6 +1,6 @@
 //! The features and models of common test conditions.
 
-use visus_engine::{FeatureSpec, ModelSpec};
+use crate::{FeatureSpec, ModelSpec};
 
 /// A preset's share of the settings.
 #[derive(Debug)]

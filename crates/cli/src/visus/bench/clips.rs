@@ -1,0 +1,59 @@
+//! Clips to measure on.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use visus_video::synthetic::{Clip, Distortion};
+use visus_video::{Chroma, Format, Source, write_y4m};
+
+/// A pair on disk, gone when dropped.
+#[derive(Debug)]
+pub struct Clips {
+    pub name: String,
+    pub frames: u64,
+    folder: tempfile::TempDir,
+}
+
+/// The sizes that have a name, and frames enough to time.
+const SIZES: [(&str, usize, usize, u64); 4] =
+    [("576x324", 576, 324, 48), ("720p", 1280, 720, 24), ("1080p", 1920, 1080, 16), ("2160p", 3840, 2160, 6)];
+
+impl Clips {
+    /// A scene with texture at all scales, and the same after coarse quantisation.
+    pub fn make(size: &str, depth: u8) -> Result<Self> {
+        let Some((name, width, height, frames)) = SIZES.iter().find(|(name, ..)| *name == size).copied()
+        else {
+            let known: Vec<&str> = SIZES.iter().map(|(name, ..)| *name).collect();
+            bail!("there is no size '{size}'; known: {}", known.join(", "));
+        };
+        let format = Format::new(width, height, Chroma::C420, depth)?;
+        let folder = tempfile::tempdir().context("no temporary folder")?;
+        let reference =
+            Clip::scene(format, frames, 77).distorted(Distortion::Noise { amplitude: 8, seed: 5 });
+        let distorted = reference.clone().distorted(Distortion::Blocking { step: 20 });
+        eprintln!("visus: making {frames} frames of {format}");
+        write(&folder.path().join("ref.y4m"), &reference)?;
+        write(&folder.path().join("dis.y4m"), &distorted)?;
+        Ok(Self { name: format!("{name} {depth}-bit"), frames, folder })
+    }
+
+    pub fn reference(&self) -> PathBuf {
+        self.folder.path().join("ref.y4m")
+    }
+
+    pub fn distorted(&self) -> PathBuf {
+        self.folder.path().join("dis.y4m")
+    }
+
+    /// Where a program may write its report.
+    pub fn report(&self) -> PathBuf {
+        self.folder.path().join("report.json")
+    }
+}
+
+fn write(path: &Path, clip: &Clip) -> Result<()> {
+    let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+    write_y4m(BufWriter::new(file), clip.format(), (25, 1), clip.frames()).context("writing a clip")
+}

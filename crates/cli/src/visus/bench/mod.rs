@@ -1,0 +1,134 @@
+//! `visus bench`: how fast, how much memory, and how that compares with a `vmaf` binary.
+//!
+//! Ours and the peer's runs alternate, each as a process of its own on the same files, and the smallest figure of many
+//! counts: machines are shared and noisy. Before anything is timed, both must give the same answer.
+
+mod clips;
+mod measure;
+mod subjects;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use super::args::BenchArgs;
+use super::score::print_all;
+use clips::Clips;
+use measure::{Cost, Program};
+use subjects::Subject;
+
+/// One line of the result.
+#[derive(Debug)]
+struct Row {
+    clips: String,
+    subject: &'static str,
+    frames: u64,
+    ours: Cost,
+    peer: Option<Cost>,
+}
+
+impl Row {
+    /// How many times the peer's processor time.
+    fn ratio(&self) -> Option<f64> {
+        self.peer.map(|peer| peer.cpu / self.ours.cpu)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let cost = |cost: &Cost| {
+            let frames = self.frames as f64;
+            json!({ "cpu_ms_per_frame": 1000.0 * cost.cpu / frames, "wall_s": cost.wall, "peak_kib": cost.peak_kib })
+        };
+        json!({
+            "clips": self.clips,
+            "subject": self.subject,
+            "frames": self.frames,
+            "visus": cost(&self.ours),
+            "peer": self.peer.as_ref().map(cost),
+            "ratio": self.ratio(),
+        })
+    }
+}
+
+pub fn run(args: &BenchArgs) -> Result<()> {
+    let peer = args.peer.clone().or_else(|| std::env::var_os("VMAF_BIN").map(PathBuf::from));
+    let peer = peer.map(|path| Program::peer(path, args)).transpose()?;
+    let ours = Program::ours(args)?;
+    let subjects = chosen(args)?;
+    let mut rows = Vec::new();
+    for size in &args.sizes {
+        for depth in &args.depths {
+            let clips = Clips::make(size, *depth)?;
+            for subject in &subjects {
+                eprintln!("visus: {} {}", clips.name, subject.name);
+                rows.push(measure_row(subject, &clips, &ours, peer.as_ref(), args.rounds)?);
+            }
+        }
+    }
+    if let Some(path) = &args.json {
+        let report = json!({
+            "visus": crate::VERSION,
+            "cpu_level": ours.level,
+            "peer": peer.as_ref().map(|peer| &peer.version),
+            "threads": args.threads,
+            "rounds": args.rounds,
+            "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        });
+        std::fs::write(path, format!("{report:#}\n"))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    print_all(&table::markdown(&rows, &ours, peer.as_ref(), args))
+}
+
+fn chosen(args: &BenchArgs) -> Result<Vec<&'static Subject>> {
+    let known = || subjects::ALL.iter().map(|subject| subject.name).collect::<Vec<_>>().join(", ");
+    if args.subjects.is_empty() {
+        return Ok(subjects::ALL.iter().collect());
+    }
+    let find = |name: &String| {
+        let found = subjects::ALL.iter().find(|subject| subject.name.eq_ignore_ascii_case(name));
+        found.with_context(|| format!("there is nothing to measure called '{name}'; known: {}", known()))
+    };
+    args.subjects.iter().map(find).collect()
+}
+
+fn measure_row(
+    subject: &'static Subject,
+    clips: &Clips,
+    ours: &Program,
+    peer: Option<&Program>,
+    rounds: u32,
+) -> Result<Row> {
+    let answer = ours.answer(subject, clips)?;
+    if let Some(peer) = peer {
+        check_same(subject, &answer, &peer.answer(subject, clips)?)?;
+    }
+    let mut row = Row {
+        clips: clips.name.clone(),
+        subject: subject.name,
+        frames: clips.frames,
+        ours: Cost::HIGHEST,
+        peer: None,
+    };
+    for _ in 0..rounds {
+        row.ours = row.ours.lower(ours.run(subject, clips)?);
+        if let Some(peer) = peer {
+            row.peer = Some(row.peer.unwrap_or(Cost::HIGHEST).lower(peer.run(subject, clips)?));
+        }
+    }
+    Ok(row)
+}
+
+/// A fast wrong answer is worth nothing. The peer writes six decimals.
+fn check_same(subject: &Subject, ours: &measure::Answer, peer: &measure::Answer) -> Result<()> {
+    for (name, value) in peer {
+        let Some((_, got)) = ours.iter().find(|(known, _)| subject.same_column(known, name)) else {
+            continue;
+        };
+        if (got - value).abs() > 1e-6 {
+            bail!("{}: {name} is {got} here and {value} at the peer; nothing is timed", subject.name);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! `visus mcp`: the server for agents, on standard input and output.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use visus_server::config::{Config, Flags, Threading, environment, threading};
+use visus_server::{Server, mcp};
+
+use super::args::McpArgs;
+
+/// How long threads that still wait for something may take at the end.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+pub fn run(args: &McpArgs) -> Result<()> {
+    serve(&Flags { engine: args.engine, allow: args.allow.clone(), http: false, launcher: launcher() })
+}
+
+/// Serves standard input until it ends.
+pub fn serve(flags: &Flags) -> Result<()> {
+    let runtime = runtime(threading(&environment)?)?;
+    let server = Server::new(Config::read(flags, &environment)?);
+    let served = runtime.block_on(mcp::stdio::serve(server));
+    runtime.shutdown_timeout(FAREWELL);
+    served.context("standard input and output")
+}
+
+/// The runtime that the environment asks for.
+pub fn runtime(threading: Threading) -> Result<tokio::runtime::Runtime> {
+    let mut builder = match threading {
+        Threading::Single => tokio::runtime::Builder::new_current_thread(),
+        Threading::Multi => tokio::runtime::Builder::new_multi_thread(),
+    };
+    builder.enable_all().build().context("the runtime cannot be started")
+}
+
+/// This program: as supervisor of children it dies with them.
+pub fn launcher() -> Option<PathBuf> {
+    std::env::current_exe().ok()
+}

@@ -1,0 +1,14 @@
+//! `visus serve`: the HTTP door, with MCP on it.
+
+use anyhow::Result;
+use visus_server::{config, http};
+
+use super::args::ServeArgs;
+use super::mcp;
+
+pub fn run(args: ServeArgs) -> Result<()> {
+    let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };
+    let core =
+        config::Flags { engine: args.engine, allow: args.allow, http: true, launcher: mcp::launcher() };
+    Ok(http::serve(&flags, &core)?)
+}

@@ -1,0 +1,11 @@
+//! The server for agents, as its clients see it: the shipped binaries over standard input and output.
+#![cfg(unix)]
+
+mod cancel;
+mod client;
+mod clips;
+mod external;
+mod protocol;
+mod schema;
+mod sdk;
+mod tools;

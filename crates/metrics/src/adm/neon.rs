@@ -1,0 +1,266 @@
+//! [`Lanes`] of 128 bits: NEON.
+#![allow(unsafe_code)]
+
+use std::arch::aarch64::*;
+
+use super::vector::{Lanes, TO_INTEGER, TO_SHARE};
+use crate::Level;
+use crate::simd::Number;
+
+/// Proof that this processor has NEON.
+#[derive(Clone, Copy, Debug)]
+pub struct Neon(());
+
+impl Neon {
+    pub fn detect() -> Option<Self> {
+        Level::available().contains(&Level::Neon).then_some(Self(()))
+    }
+}
+
+type Int = int32x4_t;
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn words(a: Int) -> int16x8_t {
+    vreinterpretq_s16_s32(a)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn from_words(a: int16x8_t) -> Int {
+    vreinterpretq_s32_s16(a)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn quads(a: Int) -> int64x2_t {
+    vreinterpretq_s64_s32(a)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn from_quads(a: int64x2_t) -> Int {
+    vreinterpretq_s32_s64(a)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn unsigned_quads(a: Int) -> uint64x2_t {
+    vreinterpretq_u64_s32(a)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn from_unsigned_quads(a: uint64x2_t) -> Int {
+    vreinterpretq_s32_u64(a)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn products(a: Int, b: Int) -> Int {
+    let (a, b) = (words(a), words(b));
+    vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn reciprocal(o: Int) -> float32x4_t {
+    let size = vreinterpretq_u32_s32(vabsq_s32(o));
+    // Conversion rounds to 24 bits, but must not change the first 16. The 17th is cleared so that nothing is carried
+    // over it.
+    let upper = vbicq_u32(size, vshrq_n_u32::<16>(size));
+    let bits = vreinterpretq_u32_f32(vcvtq_f32_u32(upper));
+    // 15 of 24 bits are kept; half a unit of the last one is added before.
+    let rounded = vandq_u32(vaddq_u32(bits, vdupq_n_u32(1 << 8)), vdupq_n_u32(!0x1ff));
+    let (rounded, one) = (vreinterpretq_f32_u32(rounded), vdupq_n_f32(1.0));
+    let quotient = vreinterpretq_u32_f32(vdivq_f32(one, rounded));
+    let cut = vandq_u32(quotient, vdupq_n_u32(!0xff));
+    // Division may have rounded up to a number of 16 bits, which is then too large.
+    let rest = vfmsq_f32(one, vreinterpretq_f32_u32(cut), rounded);
+    let too_large = vshrq_n_u32::<31>(vreinterpretq_u32_f32(rest));
+    let cut = vsubq_u32(cut, vshlq_n_u32::<8>(too_large));
+    let large = vcgtq_u32(size, vdupq_n_u32(16383));
+    let sign = vandq_u32(vreinterpretq_u32_s32(o), vdupq_n_u32(1 << 31));
+    vreinterpretq_f32_u32(vorrq_u32(vbslq_u32(large, cut, quotient), sign))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn half_share(t: int32x2_t, reciprocal: float32x2_t, o: int32x2_t) -> int64x2_t {
+    let (t, o) = (vcvtq_f64_s64(vmovl_s32(t)), vcvtq_f64_s64(vmovl_s32(o)));
+    let magic = vdupq_n_f64(TO_SHARE.0);
+    let exact = vfmaq_f64(vdupq_n_f64(TO_SHARE.1), t, vcvt_f64_f32(reciprocal));
+    let share = vsubq_f64(vaddq_f64(exact, magic), magic);
+    let product = vfmaq_f64(vdupq_n_f64(TO_INTEGER.1), share, o);
+    vreinterpretq_s64_f64(vaddq_f64(product, vdupq_n_f64(TO_INTEGER.0)))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn share(t: Int, reciprocal: float32x4_t, o: Int) -> Int {
+    let low = half_share(vget_low_s32(t), vget_low_f32(reciprocal), vget_low_s32(o));
+    let high = half_share(vget_high_s32(t), vget_high_f32(reciprocal), vget_high_s32(o));
+    vuzp1q_s32(from_quads(low), from_quads(high))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn half_grown(a: int32x2_t, gain: f64) -> int32x2_t {
+    let limit = f64::from(i32::MAX);
+    let grown = vmulq_f64(vcvtq_f64_s64(vmovl_s32(a)), vdupq_n_f64(gain));
+    let held = vmaxq_f64(vminq_f64(grown, vdupq_n_f64(limit)), vdupq_n_f64(-limit));
+    vmovn_s64(vcvtq_s64_f64(held))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn grown(a: Int, gain: f64) -> Int {
+    vcombine_s32(half_grown(vget_low_s32(a), gain), half_grown(vget_high_s32(a), gain))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn run<R>(kernel: impl FnOnce() -> R) -> R {
+    kernel()
+}
+
+/// Operations that are an expression of intrinsics.
+macro_rules! operations {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $operation:expr;)*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($argument: $type),*) -> $result {
+                // SAFETY: `self` exists only on processors with these instructions.
+                unsafe { $operation }
+            }
+        )*
+    };
+}
+
+/// The same with a number of bits.
+macro_rules! shifts {
+    ($($name:ident($a:ident, $bits:ident) = $operation:expr;)*) => {
+        $(
+            #[inline(always)]
+            fn $name<const BITS: u32>(self, $a: Int) -> Int {
+                let $bits = BITS;
+                // SAFETY: `self` exists only on processors with these instructions.
+                unsafe { $operation }
+            }
+        )*
+    };
+}
+
+impl Lanes for Neon {
+    type Int = Int;
+    type Float = float32x4_t;
+    type Mask = uint32x4_t;
+
+    const WORDS: usize = 8;
+    const SHIFT_BIAS: i64 = 0;
+
+    #[inline(always)]
+    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
+        // SAFETY: `self` exists only on processors with these instructions.
+        unsafe { run(kernel) }
+    }
+
+    #[inline(always)]
+    fn load<T: Number>(self, row: &[T], at: usize) -> Int {
+        let row = &row[at..at + size_of::<Int>() / size_of::<T>()];
+        // SAFETY: the slice covers the register's bytes exactly, numbers have no padding, and `self` exists only on
+        // processors with these instructions. The load asks for a byte's alignment.
+        unsafe { vreinterpretq_s32_u8(vld1q_u8(row.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store<T: Number>(self, row: &mut [T], at: usize, value: Int) {
+        let row = &mut row[at..at + size_of::<Int>() / size_of::<T>()];
+        // SAFETY: the slice covers the register's bytes exactly, every bit pattern is a number, and `self` exists only
+        // on processors with these instructions. The store asks for a byte's alignment.
+        unsafe { vst1q_u8(row.as_mut_ptr().cast(), vreinterpretq_u8_s32(value)) }
+    }
+
+    /// There is no stable intrinsic for it.
+    shifts! {
+        shl32(a, bits) = vshlq_s32(a, vdupq_n_s32(bits as i32));
+        sar32(a, bits) = vshlq_s32(a, vdupq_n_s32(-(bits as i32)));
+        shr32(a, bits) =
+            vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-(bits as i32))));
+        shr64(a, bits) = from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(bits))));
+    }
+
+    operations! {
+        load_bytes(row: &[u8], at: usize) -> Int =
+            vreinterpretq_s32_u16(vmovl_u8(crate::simd::neon::load_half_u8(row, at)));
+        splat16(value: i16) -> Int = from_words(vdupq_n_s16(value));
+        splat32(value: i32) -> Int = vdupq_n_s32(value);
+        splat64(value: i64) -> Int = from_quads(vdupq_n_s64(value));
+        splat_float(value: f32) -> float32x4_t = vdupq_n_f32(value);
+
+        and(a: Int, b: Int) -> Int = vandq_s32(a, b);
+        or(a: Int, b: Int) -> Int = vorrq_s32(a, b);
+        xor(a: Int, b: Int) -> Int = veorq_s32(a, b);
+        choose(mask: Int, a: Int, b: Int) -> Int = vbslq_s32(vreinterpretq_u32_s32(mask), a, b);
+
+        add16(a: Int, b: Int) -> Int = from_words(vaddq_s16(words(a), words(b)));
+        add_saturating16(a: Int, b: Int) -> Int = from_words(vqaddq_s16(words(a), words(b)));
+        sub16(a: Int, b: Int) -> Int = from_words(vsubq_s16(words(a), words(b)));
+        abs16(a: Int) -> Int = from_words(vabsq_s16(words(a)));
+        min16(a: Int, b: Int) -> Int = from_words(vminq_s16(words(a), words(b)));
+        max16(a: Int, b: Int) -> Int = from_words(vmaxq_s16(words(a), words(b)));
+        mul16(a: Int, b: Int) -> Int = from_words(vmulq_s16(words(a), words(b)));
+        mul_high16(a: Int, b: Int) -> Int = from_words(vshrq_n_s16::<1>(vqdmulhq_s16(words(a), words(b))));
+        mul_round16(a: Int, b: Int) -> Int = from_words(vqrdmulhq_s16(words(a), words(b)));
+        halve16(a: Int) -> Int = from_words(vshrq_n_s16::<1>(words(a)));
+        any_negative16(a: Int) -> bool = vminvq_s16(words(a)) < 0;
+
+        add32(a: Int, b: Int) -> Int = vaddq_s32(a, b);
+        sub32(a: Int, b: Int) -> Int = vsubq_s32(a, b);
+        abs32(a: Int) -> Int = vabsq_s32(a);
+        min32(a: Int, b: Int) -> Int = vminq_s32(a, b);
+        max32(a: Int, b: Int) -> Int = vmaxq_s32(a, b);
+        mul32(a: Int, b: Int) -> Int = vmulq_s32(a, b);
+        shl32_by(a: Int, bits: u32) -> Int = vshlq_s32(a, vdupq_n_s32(bits as i32));
+        products(a: Int, b: Int) -> Int = products(a, b);
+        dot(sum: Int, a: Int, b: Int) -> Int = vaddq_s32(sum, products(a, b));
+
+        interleave(a: Int, b: Int) -> [Int; 2] =
+            [from_words(vzip1q_s16(words(a), words(b))), from_words(vzip2q_s16(words(a), words(b)))];
+        join(halves: [Int; 2]) -> Int = from_words(vuzp1q_s16(words(halves[0]), words(halves[1])));
+        join_low(halves: [Int; 2]) -> Int = from_words(vuzp1q_s16(words(halves[0]), words(halves[1])));
+        join_high(halves: [Int; 2]) -> Int = from_words(vuzp2q_s16(words(halves[0]), words(halves[1])));
+        concat_low(first: Int, second: Int) -> Int = from_words(vuzp1q_s16(words(first), words(second)));
+        concat_high(first: Int, second: Int) -> Int = from_words(vuzp2q_s16(words(first), words(second)));
+
+        add64(a: Int, b: Int) -> Int = from_quads(vaddq_s64(quads(a), quads(b)));
+        mul_even(a: Int, b: Int) -> Int = from_quads(vmull_s32(vmovn_s64(quads(a)), vmovn_s64(quads(b))));
+        mul_even_unsigned(a: Int, b: Int) -> Int =
+            from_unsigned_quads(vmull_u32(vmovn_u64(unsigned_quads(a)), vmovn_u64(unsigned_quads(b))));
+        shr64_by(a: Int, bits: u32) -> Int =
+            from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(bits))));
+        shift64(a: Int, bits: u32) -> Int = from_quads(vshlq_s64(quads(a), vdupq_n_s64(-i64::from(bits))));
+        odd(a: Int) -> Int = vrev64q_s32(a);
+        merge_low(even: Int, odd: Int) -> Int = vtrn1q_s32(even, odd);
+        merge_high(even: Int, odd: Int) -> Int = vtrn2q_s32(even, odd);
+        sum64(a: Int) -> i64 = vaddvq_s64(quads(a));
+
+        to_float(a: Int) -> float32x4_t = vcvtq_f32_s32(a);
+        mul_float(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
+        mul_add(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
+        mul_sub(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
+        abs_float(a: float32x4_t) -> float32x4_t = vabsq_f32(a);
+        at_least(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcgeq_f32(a, b);
+        less(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
+
+        any(mask: uint32x4_t) -> bool = vmaxvq_u32(mask) != 0;
+        either(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vorrq_u32(a, b);
+        bits(mask: uint32x4_t) -> Int = vreinterpretq_s32_u32(mask);
+        mask_of(bits: Int) -> uint32x4_t = vreinterpretq_u32_s32(bits);
+        choose32(mask: uint32x4_t, a: Int, b: Int) -> Int = vbslq_s32(mask, a, b);
+
+        reciprocal(o: Int) -> float32x4_t = reciprocal(o);
+        share(t: Int, reciprocal: float32x4_t, o: Int) -> Int = share(t, reciprocal, o);
+        grown(a: Int, gain: f64) -> Int = grown(a, gain);
+    }
+}

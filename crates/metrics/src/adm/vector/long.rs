@@ -1,0 +1,660 @@
+//! The later scales, in 32-bit lanes.
+//!
+//! The wavelet's filters are products of words also here: a number is split into its upper word and its lower word less
+//! 2^15, each is filtered alone, and the sums fit 32 bits. What is dropped after a pass only concerns the sum of the lower
+//! words, as the other one is a multiple of 2^16. What 2^15 takes from the lower words is given back with the start value
+//! of the upper sum.
+
+use super::short::{add_rounded_cubes, dots, taps, unbiased};
+use super::{Lanes, MAX_WORDS};
+use crate::adm::decouple::{Decoupling, Gain};
+use crate::adm::geometry::Axis;
+use crate::adm::masking::{Long, Rounding};
+use crate::adm::plan::Plan;
+use crate::adm::scale::{self, LowPlane, Masked};
+use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
+use crate::simd::Lines;
+
+/// [`Gain`] as a constant that kernels are compiled for.
+const NONE: u8 = Gain::None as u8;
+const HUNDRED: u8 = Gain::Hundred as u8;
+const OTHER: u8 = Gain::Other as u8;
+
+/// What a number lacks after its lower word was made signed, in units of the upper sum.
+const LOW_START: i32 = LOW_SUM / 2;
+const HIGH_START: i32 = 0;
+
+/// Upper words, and lower words less 2^15.
+#[derive(Clone, Debug)]
+pub struct SplitPlane {
+    upper: LowPlane<i16>,
+    lower: LowPlane<i16>,
+}
+
+impl SplitPlane {
+    pub fn new((width, height): (usize, usize), padding: usize) -> Self {
+        let plane = LowPlane::new(width, height, padding);
+        Self { upper: plane.clone(), lower: plane }
+    }
+}
+
+/// A row of numbers in the same form.
+#[derive(Clone, Debug)]
+struct SplitRow {
+    upper: Lines<i16>,
+    lower: Lines<i16>,
+}
+
+impl SplitRow {
+    fn new(len: usize) -> Self {
+        Self { upper: Lines::new(len), lower: Lines::new(len) }
+    }
+
+    fn cut(&self, start: usize, len: usize) -> [&[i16]; 2] {
+        [&self.upper[start..start + len], &self.lower[start..start + len]]
+    }
+
+    fn cut_mut(&mut self, start: usize, len: usize) -> [&mut [i16]; 2] {
+        [&mut self.upper[start..start + len], &mut self.lower[start..start + len]]
+    }
+}
+
+/// Writes numbers, given by their order in `interleave`, as split words.
+#[inline(always)]
+fn store_split<V: Lanes>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V::Int; 2]) {
+    v.store(row[0], at, v.join_high(numbers));
+    v.store(row[1], at, v.xor(v.join_low(numbers), v.splat16(i16::MIN)));
+}
+
+/// What a scale transforms: the approximation of the scale before.
+pub trait Input {
+    /// Filters down the columns from `start` on, for the length of `low`, which is a multiple of a register's.
+    fn down<V: Lanes, const DETAIL: bool>(
+        &self,
+        v: V,
+        rows: [usize; 4],
+        start: usize,
+        low: [&mut [i16]; 2],
+        high: [&mut [i16]; 2],
+    );
+}
+
+impl Input for LowPlane<i16> {
+    /// Words; nothing is dropped.
+    #[inline(always)]
+    fn down<V: Lanes, const DETAIL: bool>(
+        &self,
+        v: V,
+        rows: [usize; 4],
+        start: usize,
+        mut low: [&mut [i16]; 2],
+        mut high: [&mut [i16]; 2],
+    ) {
+        let len = low[0].len();
+        let rows = four!(|i| &self.padded_row(rows[i])[start..start + len]);
+        let (low_taps, high_taps, zero) = (taps(v, LOW), taps(v, HIGH), v.splat32(0));
+        let mut at = 0;
+        while at < len {
+            let upper = v.interleave(v.load(rows[0], at), v.load(rows[1], at));
+            let lower = v.interleave(v.load(rows[2], at), v.load(rows[3], at));
+            store_split(v, &mut low, at, two!(|i| dots(v, zero, upper[i], lower[i], low_taps)));
+            if DETAIL {
+                store_split(v, &mut high, at, two!(|i| dots(v, zero, upper[i], lower[i], high_taps)));
+            }
+            at += V::WORDS;
+        }
+    }
+}
+
+impl Input for SplitPlane {
+    /// Double words; 16 bits are dropped.
+    #[inline(always)]
+    fn down<V: Lanes, const DETAIL: bool>(
+        &self,
+        v: V,
+        rows: [usize; 4],
+        start: usize,
+        mut low: [&mut [i16]; 2],
+        mut high: [&mut [i16]; 2],
+    ) {
+        let len = low[0].len();
+        let upper = four!(|i| &self.upper.padded_row(rows[i])[start..start + len]);
+        let lower = four!(|i| &self.lower.padded_row(rows[i])[start..start + len]);
+        let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
+        let mut at = 0;
+        while at < len {
+            let (upper, lower) = (row_pairs(v, upper, at), row_pairs(v, lower, at));
+            store_split(
+                v,
+                &mut low,
+                at,
+                two!(|i| dropped::<V, 16>(v, upper[i], lower[i], LOW_START, low_taps)),
+            );
+            if DETAIL {
+                let numbers = two!(|i| dropped::<V, 16>(v, upper[i], lower[i], HIGH_START, high_taps));
+                store_split(v, &mut high, at, numbers);
+            }
+            at += V::WORDS;
+        }
+    }
+}
+
+/// The words of four rows as two pairs, for both halves of a register.
+#[inline(always)]
+fn row_pairs<V: Lanes>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
+    let first = v.interleave(v.load(rows[0], at), v.load(rows[1], at));
+    let second = v.interleave(v.load(rows[2], at), v.load(rows[3], at));
+    [[first[0], second[0]], [first[1], second[1]]]
+}
+
+/// A filter over split words, of which `BITS` (15 or 16) are dropped, rounded.
+#[inline(always)]
+fn dropped<V: Lanes, const BITS: u32>(
+    v: V,
+    upper: [V::Int; 2],
+    lower: [V::Int; 2],
+    start: i32,
+    taps: [V::Int; 2],
+) -> V::Int {
+    let upper = dots(v, v.splat32(start), upper[0], upper[1], taps);
+    let lower = dots(v, v.splat32(1 << (BITS - 1)), lower[0], lower[1], taps);
+    let upper = if BITS == 15 { v.add32(upper, upper) } else { upper };
+    v.add32(upper, v.sar32::<BITS>(lower))
+}
+
+/// A filter along a row of split words, for as many outputs as there are double words.
+#[inline(always)]
+fn along<V: Lanes, const BITS: u32>(
+    v: V,
+    row: [&[i16]; 2],
+    at: usize,
+    start: i32,
+    taps: [V::Int; 2],
+) -> V::Int {
+    let upper = [v.load(row[0], at), v.load(row[0], at + 2)];
+    let lower = [v.load(row[1], at), v.load(row[1], at + 2)];
+    dropped::<V, BITS>(v, upper, lower, start, taps)
+}
+
+/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+#[derive(Clone, Debug)]
+struct Weighed {
+    /// The last two rows, by band.
+    magnitudes: [[Lines<i32>; 3]; 2],
+    /// The last three rows, with a neighbour on each side of what is scored.
+    spread: [Lines<i32>; 3],
+    /// The last two rows.
+    centre: [Lines<i32>; 2],
+}
+
+impl Weighed {
+    fn new(len: usize) -> Self {
+        Self {
+            magnitudes: std::array::from_fn(|_| std::array::from_fn(|_| Lines::new(len))),
+            spread: std::array::from_fn(|_| Lines::new(len)),
+            centre: std::array::from_fn(|_| Lines::new(len)),
+        }
+    }
+}
+
+/// A row of a picture between the two passes.
+#[derive(Clone, Debug)]
+struct Columns {
+    low: SplitRow,
+    high: SplitRow,
+}
+
+/// Scratch rows, for the widest scale.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    columns: [Columns; 2],
+    kept: Weighed,
+    added: Weighed,
+}
+
+/// Where the first sample of a row stands in [`Columns`].
+const ORIGIN: usize = MAX_WORDS;
+
+impl Rows {
+    pub fn new(columns: &Axis, words: usize) -> Self {
+        let row = SplitRow::new(ORIGIN + columns.input + TAIL + 3 * words);
+        let columns_row = Columns { low: row.clone(), high: row };
+        let len = columns.output + 3 * words;
+        Self {
+            columns: [columns_row.clone(), columns_row],
+            kept: Weighed::new(len),
+            added: Weighed::new(len),
+        }
+    }
+}
+
+/// What belongs to a scale and does not change from frame to frame.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// All bits of columns that are scored, counted like those with detail.
+    scored: Lines<i32>,
+}
+
+impl Fixed {
+    pub fn new(columns: &Axis, words: usize) -> Self {
+        let mut scored = Lines::new(columns.output + 3 * words);
+        let inset = columns.scored.start - columns.detail.start;
+        scored[inset..inset + columns.scored.len()].fill(-1);
+        Self { scored }
+    }
+}
+
+/// A scale of a pair of pictures. `BITS` are dropped by the pass along the row.
+#[derive(Debug)]
+pub struct Steps<'a, V, I, const BITS: u32> {
+    lanes: V,
+    columns: &'a Axis,
+    down: &'a Axis,
+    decoupling: &'a Decoupling,
+    masking: &'a Long,
+    added_detail: bool,
+    fixed: &'a Fixed,
+    inputs: &'a [I; 2],
+    lows: Option<&'a mut [SplitPlane; 2]>,
+    rows: &'a mut Rows,
+}
+
+impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
+    pub fn new(
+        lanes: V,
+        plan: &'a Plan,
+        scale: usize,
+        fixed: &'a Fixed,
+        inputs: &'a [I; 2],
+        lows: Option<&'a mut [SplitPlane; 2]>,
+        rows: &'a mut Rows,
+    ) -> Self {
+        Self {
+            lanes,
+            columns: &plan.columns[scale],
+            down: &plan.rows[scale],
+            decoupling: &plan.decoupling,
+            masking: &plan.long[scale - 1],
+            added_detail: plan.added_detail,
+            fixed,
+            inputs,
+            lows,
+            rows,
+        }
+    }
+
+    fn filter_down(&mut self, picture: usize, y: usize, detail: bool) {
+        let read = self.columns.read();
+        let (start, len) = (ORIGIN + read.start, read.len().next_multiple_of(V::WORDS));
+        let Columns { low, high } = &mut self.rows.columns[picture];
+        let (low, high) = (low.cut_mut(start, len), high.cut_mut(start, len));
+        let (v, taps, input) = (self.lanes, self.down.taps(y), &self.inputs[picture]);
+        if detail {
+            v.run(
+                #[inline(always)]
+                || input.down::<V, true>(v, taps, read.start, low, high),
+            );
+        } else {
+            v.run(
+                #[inline(always)]
+                || input.down::<V, false>(v, taps, read.start, low, high),
+            );
+        }
+        self.mirror(picture);
+    }
+
+    /// Fills the samples before and behind a row.
+    fn mirror(&mut self, picture: usize) {
+        let (first, len) = (ORIGIN, self.columns.input);
+        let Columns { low, high } = &mut self.rows.columns[picture];
+        for row in [&mut low.upper, &mut low.lower, &mut high.upper, &mut high.lower] {
+            row[first - 1] = row[first + 1];
+            row[first + len] = row[first + len - 1];
+            row[first + len + 1] = row[first + len - 2];
+        }
+    }
+
+    fn approximation(&mut self, picture: usize, y: usize) {
+        let Some(lows) = &mut self.lows else { return };
+        let (span, v) = (self.columns.low, self.lanes);
+        let len = span.len().next_multiple_of(V::WORDS);
+        let row = self.rows.columns[picture].low.cut(ORIGIN + 2 * span.start - 1, 2 * len + V::DOUBLES);
+        let SplitPlane { upper, lower } = &mut lows[picture];
+        let end = span.start + len;
+        let out =
+            [&mut upper.padded_row_mut(y)[span.start..end], &mut lower.padded_row_mut(y)[span.start..end]];
+        v.run(
+            #[inline(always)]
+            || approximation::<V, BITS>(v, row, out),
+        );
+    }
+
+    fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
+        let (v, span) = (self.lanes, self.columns.detail);
+        let len = span.len().next_multiple_of(V::DOUBLES);
+        let front = usize::from(self.columns.touches_edges());
+        let first = ORIGIN + 2 * span.start - 1;
+        let columns = two!(|i| {
+            let Columns { low, high } = &self.rows.columns[i];
+            [low.cut(first, 2 * len + V::DOUBLES), high.cut(first, 2 * len + V::DOUBLES)]
+        });
+        let kept = WeighedRow::new(&mut self.rows.kept, y, front, len);
+        let added = WeighedRow::new(&mut self.rows.added, y, front, len);
+        let (decoupling, masking, scored) = (self.decoupling, self.masking, &self.fixed.scored[..len]);
+        let energy = v.run(
+            #[inline(always)]
+            || weigh_row::<V, BITS, GAIN, ADDED>(v, decoupling, masking, columns, scored, kept, added),
+        );
+        self.finish(y);
+        energy
+    }
+
+    /// Clears what was written behind the scored columns, and mirrors neighbours.
+    fn finish(&mut self, y: usize) {
+        let (len, front) = (self.columns.detail.len(), self.columns.touches_edges());
+        let behind = self.inset() + self.columns.scored.len();
+        for weighed in [&mut self.rows.kept, &mut self.rows.added] {
+            for row in &mut weighed.magnitudes[y % 2] {
+                row[behind..behind + V::DOUBLES].fill(0);
+            }
+            if front {
+                let spread = &mut weighed.spread[y % 3];
+                spread[0] = spread[2];
+                spread[len + 1] = spread[len];
+            }
+        }
+    }
+
+    /// How far the scored columns begin after those with detail.
+    fn inset(&self) -> usize {
+        self.columns.scored.start - self.columns.detail.start
+    }
+}
+
+impl<V: Lanes, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS> {
+    fn transform(&mut self, y: usize, low: bool, detail: bool) {
+        for picture in 0..2 {
+            self.filter_down(picture, y, detail);
+            if low {
+                self.approximation(picture, y);
+            }
+        }
+    }
+
+    fn weigh(&mut self, y: usize, _scored: bool) -> [u64; 3] {
+        match (self.decoupling.gain(), self.added_detail) {
+            (Gain::None, false) => self.weigh_row::<NONE, false>(y),
+            (Gain::None, true) => self.weigh_row::<NONE, true>(y),
+            (Gain::Hundred, false) => self.weigh_row::<HUNDRED, false>(y),
+            (Gain::Hundred, true) => self.weigh_row::<HUNDRED, true>(y),
+            (Gain::Other, false) => self.weigh_row::<OTHER, false>(y),
+            (Gain::Other, true) => self.weigh_row::<OTHER, true>(y),
+        }
+    }
+
+    fn mask(&mut self, rows: [usize; 3]) -> Masked {
+        let len = self.columns.scored.len().next_multiple_of(V::DOUBLES);
+        let (v, cubes, inset) = (self.lanes, self.masking.cubes(), self.inset());
+        let (kept, added) = (&self.rows.kept, &self.rows.added);
+        let scored = &self.fixed.scored[inset..inset + len];
+        let mask = |signal, mask| {
+            v.run(
+                #[inline(always)]
+                || masked_row(v, cubes, signal, mask, scored, rows, inset),
+            )
+        };
+        Masked { kept: mask(kept, added), added: if self.added_detail { mask(added, kept) } else { [0; 3] } }
+    }
+}
+
+#[inline(always)]
+fn approximation<V: Lanes, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, lower]: [&mut [i16]; 2]) {
+    let taps = taps(v, LOW);
+    let mut at = 0;
+    while at < upper.len() {
+        let first = along::<V, BITS>(v, row, 2 * at, LOW_START, taps);
+        let second = along::<V, BITS>(v, row, 2 * at + V::WORDS, LOW_START, taps);
+        v.store(upper, at, v.concat_high(first, second));
+        v.store(lower, at, v.xor(v.concat_low(first, second), v.splat16(i16::MIN)));
+        at += V::WORDS;
+    }
+}
+
+/// The row of [`Weighed`] that is written.
+struct WeighedRow<'a> {
+    magnitudes: [&'a mut [i32]; 3],
+    spread: &'a mut [i32],
+    centre: &'a mut [i32],
+}
+
+impl<'a> WeighedRow<'a> {
+    /// `front` is how many neighbours are in front of the first column.
+    fn new(weighed: &'a mut Weighed, y: usize, front: usize, len: usize) -> Self {
+        Self {
+            magnitudes: weighed.magnitudes[y % 2].each_mut().map(|row| &mut row[..len]),
+            spread: &mut weighed.spread[y % 3][front..front + len],
+            centre: &mut weighed.centre[y % 2][..len],
+        }
+    }
+
+    #[inline(always)]
+    fn store<V: Lanes>(
+        &mut self,
+        v: V,
+        weights: [V::Int; 3],
+        bands: [V::Int; 3],
+        as_signal: bool,
+        as_mask: bool,
+        at: usize,
+    ) {
+        let weighed = three!(|band| weighed(v, bands[band], weights[band]));
+        if as_signal {
+            for band in 0..3 {
+                v.store(self.magnitudes[band], at, v.merge_low(weighed[band][0], weighed[band][1]));
+            }
+        }
+        if as_mask {
+            let [spread, own] = thresholds(v, weighed);
+            v.store(self.spread, at, spread);
+            v.store(self.centre, at, v.sub32(own, spread));
+        }
+    }
+}
+
+/// Splits and weighs a row. The energy is that of the scored columns.
+#[inline(always)]
+fn weigh_row<V: Lanes, const BITS: u32, const GAIN: u8, const ADDED: bool>(
+    v: V,
+    decoupling: &Decoupling,
+    masking: &Long,
+    columns: [[[&[i16]; 2]; 2]; 2],
+    scored: &[i32],
+    mut kept: WeighedRow,
+    mut added: WeighedRow,
+) -> [u64; 3] {
+    let weights = masking.weights();
+    let weights = three!(|band| v.splat32(weights[band]));
+    let rounding = masking.energies();
+    let mut energy = [v.splat64(0); 3];
+    let mut at = 0;
+    while at < scored.len() {
+        let o = bands::<V, BITS>(v, columns[0], 2 * at);
+        let t = bands::<V, BITS>(v, columns[1], 2 * at);
+        let mask = v.load(scored, at);
+        energy = three!(|band| add_energy(v, energy[band], v.and(v.abs32(o[band]), mask), rounding));
+        let rest = kept_detail::<V, GAIN>(v, decoupling, o, t);
+        let more = three!(|band| v.sub32(t[band], rest[band]));
+        kept.store(v, weights, rest, true, ADDED, at);
+        added.store(v, weights, more, ADDED, true, at);
+        at += V::DOUBLES;
+    }
+    three!(|band| v.sum64(energy[band]) as u64)
+}
+
+/// The three detail bands of a picture from the samples at `at` on.
+#[inline(always)]
+fn bands<V: Lanes, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usize) -> [V::Int; 3] {
+    let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
+    [
+        along::<V, BITS>(v, high, at, LOW_START, low_taps),
+        along::<V, BITS>(v, low, at, HIGH_START, high_taps),
+        along::<V, BITS>(v, high, at, HIGH_START, high_taps),
+    ]
+}
+
+/// Adds cubes. The square's rounding term is a whole unit, not a half.
+#[inline(always)]
+fn add_energy<V: Lanes>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
+    let (square_round, cube_round) = (v.splat64(1 << rounding.square), v.splat64(1 << (rounding.cube - 1)));
+    let mut sum = sum;
+    for sizes in [sizes, v.odd(sizes)] {
+        let squared = v.add64(v.mul_even_unsigned(sizes, sizes), square_round);
+        let squared = v.shr64_by(squared, rounding.square);
+        let cubed = v.add64(v.mul_even_unsigned(squared, sizes), cube_round);
+        sum = v.add64(sum, v.shr64_by(cubed, rounding.cube));
+    }
+    sum
+}
+
+/// What is kept of the reference's coefficients.
+#[inline(always)]
+fn kept_detail<V: Lanes, const GAIN: u8>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+) -> [V::Int; 3] {
+    let rest = three!(|band| {
+        let share = v.share(t[band], v.reciprocal(o[band]), o[band]);
+        between_zero_and(v, o[band], share)
+    });
+    let same = same_direction(v, decoupling, o, t);
+    if !v.any(same) {
+        return rest;
+    }
+    three!(|band| {
+        let grown = between_zero_and(v, grown::<V, GAIN>(v, rest[band], decoupling), t[band]);
+        v.choose32(same, grown, rest[band])
+    })
+}
+
+/// `value`, held between zero and a limit of either sign.
+#[inline(always)]
+fn between_zero_and<V: Lanes>(v: V, limit: V::Int, value: V::Int) -> V::Int {
+    let zero = v.splat32(0);
+    v.max32(v.min32(value, v.max32(limit, zero)), v.min32(limit, zero))
+}
+
+/// Coefficients times the gain limit. What is larger than any coefficient may be anything that is. Without a gain there is
+/// still a limit: rounding may have made `rest` larger than the coefficient that it was taken from.
+#[inline(always)]
+fn grown<V: Lanes, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) -> V::Int {
+    if GAIN == NONE {
+        return rest;
+    }
+    if GAIN == HUNDRED {
+        let limit = i32::MAX / 100;
+        let held = v.min32(v.max32(rest, v.splat32(-limit)), v.splat32(limit));
+        return v.mul32(held, v.splat32(100));
+    }
+    v.grown(rest, decoupling.gain_limit())
+}
+
+/// Where the two pictures have the same direction. It is looked for in single precision, which decides nearly always; what
+/// is closer than that (all rounding errors together are below 2^-19) is computed again.
+#[inline(always)]
+fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Mask {
+    let of = two!(|band| v.to_float(o[band]));
+    let tf = two!(|band| v.to_float(t[band]));
+    let both = v.mul_add(of[0], tf[0], v.mul_float(of[1], tf[1]));
+    let alone = v.mul_add(of[0], of[0], v.mul_float(of[1], of[1]));
+    let other = v.mul_add(tf[0], tf[0], v.mul_float(tf[1], tf[1]));
+    // Negative if `both` is.
+    let square = v.mul_float(both, v.abs_float(both));
+    let bound = v.mul_float(alone, other);
+    let difference = v.mul_sub(bound, v.splat_float(decoupling.bound()), square);
+    let doubt = v.mul_float(bound, v.splat_float(1.0 / 262_144.0));
+    if v.any(v.less(v.abs_float(difference), doubt)) {
+        return same_direction_exactly(v, decoupling, o, t);
+    }
+    v.at_least(difference, v.splat_float(0.0))
+}
+
+#[cold]
+#[inline(never)]
+fn same_direction_exactly<V: Lanes>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+) -> V::Mask {
+    let mut values = [[[0; MAX_WORDS / 2]; 2]; 2];
+    for band in 0..2 {
+        v.store(&mut values[0][band], 0, o[band]);
+        v.store(&mut values[1][band], 0, t[band]);
+    }
+    let mut same = [0; MAX_WORDS / 2];
+    for i in 0..V::DOUBLES {
+        let pair = |bands: &[[i32; MAX_WORDS / 2]; 2]| [bands[0][i], bands[1][i]];
+        same[i] = -i32::from(decoupling.same_direction_long(pair(&values[0]), pair(&values[1])));
+    }
+    v.mask_of(v.load(&same, 0))
+}
+
+/// `(weight * value + 2^27) >> 28` as a double word, its size: of values at even and at odd places.
+#[inline(always)]
+fn weighed<V: Lanes>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
+    let places = [values, v.odd(values)];
+    two!(|i| v.abs32(v.shr64::<28>(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)))))
+}
+
+/// A thirtieth and a fifteenth of sizes, summed over the bands.
+#[inline(always)]
+fn thresholds<V: Lanes>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
+    let half = v.splat64(-(1 << 31));
+    let fractions = [v.splat32(143_165_577), v.splat32(286_331_153)];
+    two!(|i| {
+        // Each product's upper half counts; what the lower halves do is of no consequence.
+        let sums = two!(|place| {
+            let parts = three!(|band| v.add64(v.mul_even(sizes[band][place], fractions[i]), half));
+            v.add32(v.add32(parts[0], parts[1]), parts[2])
+        });
+        v.merge_high(sums[0], sums[1])
+    })
+}
+
+/// The sums of cubes above the threshold of a row that has all its neighbours.
+#[inline(always)]
+fn masked_row<V: Lanes>(
+    v: V,
+    rounding: Rounding,
+    signal: &Weighed,
+    mask: &Weighed,
+    scored: &[i32],
+    rows: [usize; 3],
+    inset: usize,
+) -> [i64; 3] {
+    let len = scored.len();
+    let spread = three!(|row| &mask.spread[rows[row] % 3][..len + V::DOUBLES]);
+    let centre = &mask.centre[rows[1] % 2][inset..inset + len];
+    let magnitudes = three!(|band| &signal.magnitudes[rows[1] % 2][band][inset..inset + len]);
+    let mut sums = [v.splat64(0); 3];
+    let mut at = 0;
+    while at < len {
+        let columns = three!(|i| column(v, spread, at + i));
+        let neighbours = v.add32(v.add32(columns[0], columns[1]), columns[2]);
+        let threshold = v.and(v.add32(neighbours, v.load(centre, at)), v.load(scored, at));
+        for band in 0..3 {
+            let above = v.sub32(v.load(magnitudes[band], at), threshold);
+            sums[band] = add_rounded_cubes(v, sums[band], v.max32(above, v.splat32(0)), rounding);
+        }
+        at += V::DOUBLES;
+    }
+    three!(|band| unbiased::<V>(v.sum64(sums[band]), rounding.cube, len))
+}
+
+/// Sums over three rows.
+#[inline(always)]
+fn column<V: Lanes>(v: V, rows: [&[i32]; 3], at: usize) -> V::Int {
+    v.add32(v.add32(v.load(rows[0], at), v.load(rows[1], at)), v.load(rows[2], at))
+}

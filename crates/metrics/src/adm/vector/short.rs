@@ -1,0 +1,706 @@
+//! The first scale, in 16-bit lanes.
+//!
+//! What is kept of a coefficient `o` of the reference in the distorted `t` is, by definition, `t` divided by `o` in 15
+//! bits, held between nothing and the whole, times `o`. As long as `o` has at most 14 bits the rounding errors of the two
+//! steps stay below a half together, and the result is `t` itself, held between zero and `o`: no division. In the same
+//! direction `o` may grow by the gain limit first. Larger coefficients, which only extreme contrast has, are left to the
+//! scalar kernel.
+//!
+//! Whatever is 32 bits wide stands in two rows: columns at even places from the first column with detail on, and columns at
+//! odd places. Words then become double words without changing places.
+
+use visus_video::{Plane, Sample};
+
+use super::{Lanes, MAX_WORDS};
+use crate::adm::decouple::{Decoupling, Gain};
+use crate::adm::geometry::Axis;
+use crate::adm::masking::{LIFT, Rounding, Short};
+use crate::adm::plan::Plan;
+use crate::adm::scale::{self, LowPlane, Masked};
+use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
+use crate::simd::{Lines, Number};
+
+/// [`Gain`] as a constant that kernels are compiled for.
+const NONE: u8 = Gain::None as u8;
+const HUNDRED: u8 = Gain::Hundred as u8;
+const OTHER: u8 = Gain::Other as u8;
+
+/// What samples are to the kernels.
+pub trait Source: Sample + Number {
+    /// What is subtracted from samples to make them signed words.
+    const OFFSET: i32;
+    /// Whether samples can be larger than the bit depth says.
+    const MAY_EXCEED: bool;
+
+    fn words<V: Lanes>(v: V, row: &[Self], at: usize) -> V::Int;
+
+    /// Sums of the pass down the columns, dropped by the bit depth, as words.
+    fn drop_depth<V: Lanes>(v: V, sums: [V::Int; 2], bits: u32) -> V::Int;
+}
+
+impl Source for u8 {
+    const OFFSET: i32 = 0;
+    const MAY_EXCEED: bool = false;
+
+    #[inline(always)]
+    fn words<V: Lanes>(v: V, row: &[Self], at: usize) -> V::Int {
+        v.load_bytes(row, at)
+    }
+
+    #[inline(always)]
+    fn drop_depth<V: Lanes>(v: V, sums: [V::Int; 2], _bits: u32) -> V::Int {
+        v.join(two!(|i| v.sar32::<8>(sums[i])))
+    }
+}
+
+impl Source for u16 {
+    const OFFSET: i32 = 1 << 15;
+    const MAY_EXCEED: bool = true;
+
+    #[inline(always)]
+    fn words<V: Lanes>(v: V, row: &[Self], at: usize) -> V::Int {
+        v.xor(v.load(row, at), v.splat16(i16::MIN))
+    }
+
+    /// Samples larger than the depth allows may not fit a word; their upper bits are lost.
+    #[inline(always)]
+    fn drop_depth<V: Lanes>(v: V, sums: [V::Int; 2], bits: u32) -> V::Int {
+        v.join_high(two!(|i| v.shl32_by(sums[i], 16 - bits)))
+    }
+}
+
+/// A row of a picture between the two passes.
+#[derive(Clone, Debug)]
+struct Columns {
+    low: Lines<i16>,
+    high: Lines<i16>,
+}
+
+/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+#[derive(Clone, Debug)]
+struct Weighed {
+    /// The last two rows: sizes of coefficients, by band.
+    sizes: [[Lines<i16>; 3]; 2],
+    /// The last three rows, at even and at odd places.
+    spread: [[Lines<i32>; 2]; 3],
+    /// The last two rows, at even and at odd places.
+    centre: [[Lines<i32>; 2]; 2],
+}
+
+impl Weighed {
+    fn new(len: usize) -> Self {
+        let halves = || std::array::from_fn(|_| Lines::new(len / 2));
+        Self {
+            sizes: std::array::from_fn(|_| std::array::from_fn(|_| Lines::new(len))),
+            spread: std::array::from_fn(|_| halves()),
+            centre: std::array::from_fn(|_| halves()),
+        }
+    }
+}
+
+/// Scratch rows.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    columns: [Columns; 2],
+    /// Where the first sample of a row stands in `columns`, so that the first one that detail needs starts a line.
+    origin: usize,
+    kept: Weighed,
+    added: Weighed,
+    /// All bits of columns that are scored, counted like those with detail.
+    scored: Lines<i16>,
+    /// The same counted from the first that is scored, at even and at odd places.
+    inside: [Lines<i32>; 2],
+}
+
+impl Rows {
+    pub fn new(columns: &Axis, words: usize) -> Self {
+        let first = 2 * columns.detail.start;
+        let origin = 1 + first.next_multiple_of(MAX_WORDS) - first;
+        let row = Lines::new(origin + columns.input + TAIL + 3 * words);
+        let columns_row = Columns { low: row.clone(), high: row };
+        // A scale that is left out has no details, but its columns are counted all the same.
+        let len = columns.detail.len().max(columns.scored.len()).next_multiple_of(words) + 2 * words;
+        let mut rows = Self {
+            columns: [columns_row.clone(), columns_row],
+            origin,
+            kept: Weighed::new(len),
+            added: Weighed::new(len),
+            scored: Lines::new(len),
+            inside: std::array::from_fn(|_| Lines::new(len / 2)),
+        };
+        for column in 0..columns.scored.len() {
+            rows.scored[column + 1] = -1;
+            rows.inside[column % 2][column / 2] = -1;
+        }
+        rows
+    }
+}
+
+/// Constants of the row kernels.
+#[derive(Debug)]
+struct Kernel<'a> {
+    decoupling: &'a Decoupling,
+    masking: &'a Short,
+    bits: u32,
+    /// Whether what was added is scored.
+    added_detail: bool,
+}
+
+/// The first scale of a pair of pictures.
+#[derive(Debug)]
+pub struct Steps<'a, V, S> {
+    lanes: V,
+    columns: &'a Axis,
+    down: &'a Axis,
+    kernel: Kernel<'a>,
+    inputs: [Plane<'a, S>; 2],
+    lows: &'a mut [LowPlane<i16>; 2],
+    rows: &'a mut Rows,
+    exceeds: bool,
+}
+
+impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
+    pub fn new(
+        lanes: V,
+        plan: &'a Plan,
+        inputs: [Plane<'a, S>; 2],
+        lows: &'a mut [LowPlane<i16>; 2],
+        rows: &'a mut Rows,
+    ) -> Self {
+        let kernel = Kernel {
+            decoupling: &plan.decoupling,
+            masking: &plan.short,
+            bits: u32::from(plan.bits),
+            added_detail: plan.added_detail,
+        };
+        Self {
+            lanes,
+            columns: &plan.columns[0],
+            down: &plan.rows[0],
+            kernel,
+            inputs,
+            lows,
+            rows,
+            exceeds: false,
+        }
+    }
+
+    fn filter_down(&mut self, picture: usize, y: usize, detail: bool) {
+        let read = self.columns.read();
+        let input = self.inputs[picture];
+        let taps = self.down.taps(y).map(|tap| &input.row(tap)[read.start..read.end]);
+        let columns = &mut self.rows.columns[picture];
+        let span = self.rows.origin + read.start..self.rows.origin + read.end;
+        let low = &mut columns.low[span.clone()];
+        let (v, bits) = (self.lanes, self.kernel.bits);
+        if detail {
+            let high = &mut columns.high[span];
+            v.run(
+                #[inline(always)]
+                || down::<V, S, true>(v, taps, bits, low, high),
+            );
+        } else {
+            v.run(
+                #[inline(always)]
+                || down::<V, S, false>(v, taps, bits, low, &mut []),
+            );
+        }
+        self.mirror(picture);
+    }
+
+    /// Fills the samples before and behind a row.
+    fn mirror(&mut self, picture: usize) {
+        let (first, len) = (self.rows.origin, self.columns.input);
+        let Columns { low, high } = &mut self.rows.columns[picture];
+        for row in [low, high] {
+            row[first - 1] = row[first + 1];
+            row[first + len] = row[first + len - 1];
+            row[first + len + 1] = row[first + len - 2];
+        }
+    }
+
+    fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
+        let len = self.columns.detail.len().next_multiple_of(V::WORDS);
+        let (v, kernel, rows) = (self.lanes, &self.kernel, &mut *self.rows);
+        let first = rows.origin + 2 * self.columns.detail.start - 1;
+        let energy = v.run(
+            #[inline(always)]
+            || weigh_row::<V, GAIN, ADDED>(v, kernel, first, len, y, rows),
+        );
+        let behind = self.columns.scored.len() + 1;
+        for sizes in rows.kept.sizes[y % 2].iter_mut().chain(&mut rows.added.sizes[y % 2]) {
+            sizes[behind..behind + V::WORDS].fill(0);
+        }
+        energy
+    }
+
+    fn approximation(&mut self, picture: usize, y: usize) {
+        let span = self.columns.low;
+        let row = &self.rows.columns[picture].low[self.rows.origin + 2 * span.start - 1..];
+        let out = &mut self.lows[picture].padded_row_mut(y)[span.start..];
+        let v = self.lanes;
+        self.exceeds |= v.run(
+            #[inline(always)]
+            || approximation::<V, S>(v, row, &mut out[..span.len().next_multiple_of(V::WORDS)]),
+        );
+    }
+
+    /// Whether an approximation was larger than [`LARGEST`].
+    pub fn exceeds(&self) -> bool {
+        self.exceeds
+    }
+}
+
+impl<V: Lanes, S: Source> scale::Steps for Steps<'_, V, S> {
+    fn transform(&mut self, y: usize, low: bool, detail: bool) {
+        for picture in 0..2 {
+            self.filter_down(picture, y, detail);
+            if low {
+                self.approximation(picture, y);
+            }
+        }
+    }
+
+    fn weigh(&mut self, y: usize, _scored: bool) -> [u64; 3] {
+        match (self.kernel.decoupling.gain(), self.kernel.added_detail) {
+            (Gain::None, false) => self.weigh_row::<NONE, false>(y),
+            (Gain::None, true) => self.weigh_row::<NONE, true>(y),
+            (Gain::Hundred, false) => self.weigh_row::<HUNDRED, false>(y),
+            (Gain::Hundred, true) => self.weigh_row::<HUNDRED, true>(y),
+            (Gain::Other, false) => self.weigh_row::<OTHER, false>(y),
+            (Gain::Other, true) => self.weigh_row::<OTHER, true>(y),
+        }
+    }
+
+    fn mask(&mut self, rows: [usize; 3]) -> Masked {
+        let len = self.columns.scored.len().next_multiple_of(V::WORDS);
+        let (v, kernel, rows_of) = (self.lanes, &self.kernel, &self.rows);
+        let (kept, added, inside) = (&rows_of.kept, &rows_of.added, &rows_of.inside);
+        let mask = |signal, mask| {
+            v.run(
+                #[inline(always)]
+                || masked_row(v, kernel, signal, mask, inside, rows, len),
+            )
+        };
+        Masked {
+            kept: mask(kept, added),
+            added: if kernel.added_detail { mask(added, kept) } else { [0; 3] },
+        }
+    }
+}
+
+/// A filter's four taps as two pairs of words.
+#[inline(always)]
+pub fn taps<V: Lanes>(v: V, taps: [i32; 4]) -> [V::Int; 2] {
+    two!(|i| v.splat32(taps[2 * i] & 0xffff | taps[2 * i + 1] << 16))
+}
+
+/// Both pairs of a filter's taps.
+#[inline(always)]
+pub fn dots<V: Lanes>(v: V, start: V::Int, first: V::Int, second: V::Int, taps: [V::Int; 2]) -> V::Int {
+    v.dot(v.dot(start, first, taps[0]), second, taps[1])
+}
+
+#[inline(always)]
+fn down<V: Lanes, S: Source, const DETAIL: bool>(
+    v: V,
+    rows: [&[S]; 4],
+    bits: u32,
+    low: &mut [i16],
+    high: &mut [i16],
+) {
+    let half = 1i32 << (bits - 1);
+    let centred = LOW_SUM.wrapping_mul(S::OFFSET.wrapping_sub(half));
+    let (low_start, high_start) = (v.splat32(half.wrapping_add(centred)), v.splat32(half));
+    let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
+    let mut at = 0;
+    loop {
+        let upper = v.interleave(S::words(v, rows[0], at), S::words(v, rows[1], at));
+        let lower = v.interleave(S::words(v, rows[2], at), S::words(v, rows[3], at));
+        let sums = two!(|i| dots(v, low_start, upper[i], lower[i], low_taps));
+        v.store(low, at, S::drop_depth(v, sums, bits));
+        if DETAIL {
+            let sums = two!(|i| dots(v, high_start, upper[i], lower[i], high_taps));
+            v.store(high, at, S::drop_depth(v, sums, bits));
+        }
+        if at + V::WORDS == low.len() {
+            break;
+        }
+        // The last register overlaps the one before: nothing may be read behind the row.
+        at = (at + V::WORDS).min(low.len() - V::WORDS);
+    }
+}
+
+/// A filter along a row, for as many outputs as there are words, the first of them centred one behind `at`.
+#[inline(always)]
+fn along<V: Lanes>(v: V, row: &[i16], at: usize, taps: [V::Int; 2]) -> V::Int {
+    let round = v.splat32(1 << 15);
+    let first = dots(v, round, v.load(row, at), v.load(row, at + 2), taps);
+    let second = dots(v, round, v.load(row, at + V::WORDS), v.load(row, at + V::WORDS + 2), taps);
+    v.concat_high(first, second)
+}
+
+/// The largest approximation with which the kernels of the later scales do not overflow. Samples of the announced depth
+/// give at most 22931.
+const LARGEST: i16 = 23412;
+
+/// Whether one is larger than [`LARGEST`].
+#[inline(always)]
+fn approximation<V: Lanes, S: Source>(v: V, row: &[i16], out: &mut [i16]) -> bool {
+    let taps = taps(v, LOW);
+    let mut exceeding = v.splat16(0);
+    let mut at = 0;
+    while at < out.len() {
+        let low = along(v, row, 2 * at, taps);
+        v.store(out, at, low);
+        if S::MAY_EXCEED {
+            exceeding = v.or(exceeding, v.add16(v.abs16(low), v.splat16(i16::MAX - LARGEST)));
+        }
+        at += V::WORDS;
+    }
+    v.any_negative16(exceeding)
+}
+
+/// Splits and weighs a row; the bands' first samples stand at `first`. The energy is that of the scored columns.
+#[inline(always)]
+fn weigh_row<V: Lanes, const GAIN: u8, const ADDED: bool>(
+    v: V,
+    kernel: &Kernel,
+    first: usize,
+    len: usize,
+    y: usize,
+    rows: &mut Rows,
+) -> [u64; 3] {
+    let samples = first..first + 2 * len + V::DOUBLES;
+    let columns = two!(|i| [&rows.columns[i].low[samples.clone()], &rows.columns[i].high[samples.clone()]]);
+    let scored = &rows.scored[..len];
+    let mut kept = WeighedRow::new(&mut rows.kept, y, len);
+    let mut added = WeighedRow::new(&mut rows.added, y, len);
+    let mut energy = [v.splat64(0); 3];
+    let mut at = 0;
+    while at < len {
+        let (o, t) = (bands(v, columns[0], 2 * at), bands(v, columns[1], 2 * at));
+        let sizes = three!(|band| v.abs16(o[band]));
+        let mask = v.load(scored, at);
+        energy = three!(|band| add_cubes(v, energy[band], v.and(sizes[band], mask)));
+        let rest = kept_detail::<V, GAIN>(v, kernel.decoupling, o, t, sizes);
+        let more = three!(|band| v.sub16(t[band], rest[band]));
+        kept.store_sizes(v, rest, at);
+        added.store_thresholds(v, kernel.masking, more, at);
+        if ADDED {
+            added.store_sizes(v, more, at);
+            kept.store_thresholds(v, kernel.masking, rest, at);
+        }
+        at += V::WORDS;
+    }
+    three!(|band| v.sum64(energy[band]) as u64)
+}
+
+/// The row of [`Weighed`] that is written.
+struct WeighedRow<'a> {
+    sizes: [&'a mut [i16]; 3],
+    spread: [&'a mut [i32]; 2],
+    centre: [&'a mut [i32]; 2],
+}
+
+impl<'a> WeighedRow<'a> {
+    fn new(weighed: &'a mut Weighed, y: usize, len: usize) -> Self {
+        Self {
+            sizes: weighed.sizes[y % 2].each_mut().map(|row| &mut row[..len]),
+            spread: weighed.spread[y % 3].each_mut().map(|row| &mut row[..len / 2]),
+            centre: weighed.centre[y % 2].each_mut().map(|row| &mut row[..len / 2]),
+        }
+    }
+
+    #[inline(always)]
+    fn store_sizes<V: Lanes>(&mut self, v: V, bands: [V::Int; 3], at: usize) {
+        for band in 0..3 {
+            v.store(self.sizes[band], at, v.abs16(bands[band]));
+        }
+    }
+
+    /// What coefficients add to the masking threshold of their neighbours and to their own.
+    #[inline(always)]
+    fn store_thresholds<V: Lanes>(&mut self, v: V, masking: &Short, bands: [V::Int; 3], at: usize) {
+        let [spread, centre] = thresholds(v, masking, bands);
+        for place in 0..2 {
+            v.store(self.spread[place], at / 2, spread[place]);
+            v.store(self.centre[place], at / 2, centre[place]);
+        }
+    }
+}
+
+/// The three detail bands of a picture from the samples at `at` on.
+#[inline(always)]
+fn bands<V: Lanes>(v: V, [low, high]: [&[i16]; 2], at: usize) -> [V::Int; 3] {
+    let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
+    [along(v, high, at, low_taps), along(v, low, at, high_taps), along(v, high, at, high_taps)]
+}
+
+/// Adds the cubes of words.
+#[inline(always)]
+fn add_cubes<V: Lanes>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
+    let mut sum = sum;
+    for sizes in split(v, sizes) {
+        let squares = v.products(sizes, sizes);
+        sum = v.add64(sum, v.mul_even_unsigned(squares, sizes));
+        sum = v.add64(sum, v.mul_even_unsigned(v.odd(squares), v.odd(sizes)));
+    }
+    sum
+}
+
+/// Unsigned words at even and at odd places.
+#[inline(always)]
+fn split<V: Lanes>(v: V, words: V::Int) -> [V::Int; 2] {
+    [v.and(words, v.splat32(0xffff)), v.shr32::<16>(words)]
+}
+
+/// What is kept of the reference's coefficients.
+#[inline(always)]
+fn kept_detail<V: Lanes, const GAIN: u8>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+    sizes: [V::Int; 3],
+) -> [V::Int; 3] {
+    let largest = v.max16(v.max16(sizes[0], sizes[1]), sizes[2]);
+    if v.any_negative16(v.add16(largest, largest)) {
+        return large_kept_detail(v, decoupling, o, t);
+    }
+    let limits = if GAIN == NONE {
+        o
+    } else {
+        let same = same_direction(v, decoupling, o, t);
+        three!(|band| v.choose(same, grown::<V, GAIN>(v, o[band], decoupling), o[band]))
+    };
+    let zero = v.splat16(0);
+    three!(|band| {
+        let (low, high) = (v.min16(limits[band], zero), v.max16(limits[band], zero));
+        v.max16(v.min16(t[band], high), low)
+    })
+}
+
+/// Coefficients times the gain limit, saturated.
+#[inline(always)]
+fn grown<V: Lanes, const GAIN: u8>(v: V, o: V::Int, decoupling: &Decoupling) -> V::Int {
+    if GAIN == HUNDRED {
+        // 328 * 100 is the first product that is too large.
+        let held = v.min16(v.max16(o, v.splat16(-328)), v.splat16(328));
+        let half = v.mul16(held, v.splat16(50));
+        return v.add_saturating16(half, half);
+    }
+    let limit = v.splat32(i32::from(i16::MAX));
+    let places = [v.sar32::<16>(v.shl32::<16>(o)), v.sar32::<16>(o)];
+    let grown = two!(|i| {
+        let grown = v.grown(places[i], decoupling.gain_limit());
+        v.max32(v.min32(grown, limit), v.sub32(v.splat32(0), limit))
+    });
+    v.or(v.and(grown[0], v.splat32(0xffff)), v.shl32::<16>(grown[1]))
+}
+
+/// All bits of words where the two pictures have the same direction. It is looked for in single precision, which decides
+/// nearly always; what is closer than that (the comparison's rounding errors are below 2^-22) is computed again.
+#[inline(always)]
+fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Int {
+    let (o_pairs, t_pairs) = (v.interleave(o[0], o[1]), v.interleave(t[0], t[1]));
+    let limit = v.splat_float(decoupling.bound());
+    let decided = two!(|i| {
+        let both = v.to_float(v.products(o_pairs[i], t_pairs[i]));
+        let alone = v.to_float(v.products(o_pairs[i], o_pairs[i]));
+        let other = v.to_float(v.products(t_pairs[i], t_pairs[i]));
+        // Negative if `both` is.
+        let square = v.mul_float(both, v.abs_float(both));
+        let bound = v.mul_float(alone, other);
+        let difference = v.mul_sub(bound, limit, square);
+        let doubt = v.less(v.abs_float(difference), v.mul_float(bound, v.splat_float(1.0 / 1_048_576.0)));
+        (v.at_least(difference, v.splat_float(0.0)), doubt)
+    });
+    if v.any(v.either(decided[0].1, decided[1].1)) {
+        return same_direction_exactly(v, decoupling, o, t);
+    }
+    v.join(two!(|i| v.bits(decided[i].0)))
+}
+
+type Block = [i16; MAX_WORDS];
+
+#[inline(always)]
+fn unload<V: Lanes>(v: V, words: V::Int) -> Block {
+    let mut block = [0; MAX_WORDS];
+    v.store(&mut block, 0, words);
+    block
+}
+
+#[cold]
+#[inline(never)]
+fn same_direction_exactly<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Int {
+    let (o, t) = (o.map(|band| unload(v, band)), t.map(|band| unload(v, band)));
+    let mut same = [0; MAX_WORDS];
+    for i in 0..V::WORDS {
+        let pair = |bands: &[Block; 3]| [i32::from(bands[0][i]), i32::from(bands[1][i])];
+        same[i] = -i16::from(decoupling.same_direction_short(pair(&o), pair(&t)));
+    }
+    v.load(&same, 0)
+}
+
+#[cold]
+#[inline(never)]
+fn large_kept_detail<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> [V::Int; 3] {
+    let wide = |bands: [V::Int; 3]| bands.map(|band| unload(v, band).map(i32::from));
+    let (o, t) = (wide(o), wide(t));
+    let (mut kept, mut added) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
+    decoupling.split_short(
+        o.each_ref().map(|band| &band[..]),
+        t.each_ref().map(|band| &band[..]),
+        kept.each_mut().map(|band| &mut band[..]),
+        added.each_mut().map(|band| &mut band[..]),
+    );
+    kept.map(|band| v.load(&band.map(|value| value as i16), 0))
+}
+
+#[inline(always)]
+fn thresholds<V: Lanes>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
+    let [straight, _, diagonal] = masking.weights();
+    let weighed = [
+        weighed_straight(v, bands[0], straight),
+        weighed_straight(v, bands[1], straight),
+        weighed_diagonal(v, bands[2], diagonal),
+    ];
+    // A size of 2^15 is one that the operations below take for a negative one.
+    if v.any_negative16(v.or(v.or(weighed[0], weighed[1]), weighed[2])) {
+        return exact_thresholds(v, masking, bands);
+    }
+    let mut spread = [v.splat32(0); 2];
+    let mut own = [v.splat32(0); 2];
+    let places = [v.splat32(1), v.splat32(1 << 16)];
+    for size in weighed {
+        let twice = v.add16(size, size);
+        // (4369 x + 2^11) >> 12 and (8738 x + 2^11) >> 12, less 2 x.
+        let thirtieth = v.add16(v.mul_round16(size, v.splat16(-30584)), twice);
+        let fifteenth = v.add16(v.mul_round16(size, v.splat16(4368)), twice);
+        for place in 0..2 {
+            spread[place] = v.dot(spread[place], thirtieth, places[place]);
+            own[place] = v.dot(own[place], fifteenth, places[place]);
+        }
+    }
+    [spread, [v.sub32(own[0], spread[0]), v.sub32(own[1], spread[1])]]
+}
+
+/// `(weight * a + 2^14) >> 15` as a word, its size.
+#[inline(always)]
+fn weighed_straight<V: Lanes>(v: V, a: V::Int, weight: u16) -> V::Int {
+    // As a signed word the weight is too small by 2^16 if it has its top bit; twice `a` is missing then.
+    let missing = v.and(v.add16(a, a), v.splat16(weight as i16 >> 15));
+    v.abs16(v.add16(v.mul_round16(a, v.splat16(weight as i16)), missing))
+}
+
+/// `(weight * a + 2^16 - 1) >> 17` as a word, its size: half of the quotient by 2^16 that is rounded up.
+#[inline(always)]
+fn weighed_diagonal<V: Lanes>(v: V, a: V::Int, weight: u16) -> V::Int {
+    let zero = v.splat16(0);
+    let negative = v.sub16(zero, a);
+    let missing = v.and(negative, v.splat16(weight as i16 >> 15));
+    let quotient = v.add16(v.mul_high16(negative, v.splat16(weight as i16)), missing);
+    v.abs16(v.halve16(v.sub16(zero, quotient)))
+}
+
+#[cold]
+#[inline(never)]
+fn exact_thresholds<V: Lanes>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
+    let bands = bands.map(|band| unload(v, band).map(i32::from));
+    let (mut spread, mut centre) = ([0; MAX_WORDS], [0; MAX_WORDS]);
+    use crate::adm::masking::Masking;
+    masking.thresholds(bands.each_ref().map(|band| &band[..]), &mut spread, &mut centre);
+    [spread, centre].map(|values| {
+        [0, 1].map(|place| {
+            let half: [i32; MAX_WORDS / 2] = std::array::from_fn(|i| values[2 * i + place]);
+            v.load(&half, 0)
+        })
+    })
+}
+
+/// The sums of cubes above the threshold of a row that has all its neighbours.
+#[inline(always)]
+fn masked_row<V: Lanes>(
+    v: V,
+    kernel: &Kernel,
+    signal: &Weighed,
+    mask: &Weighed,
+    inside: &[Lines<i32>; 2],
+    rows: [usize; 3],
+    len: usize,
+) -> [i64; 3] {
+    // One register more, for the neighbours.
+    let half = len / 2 + V::DOUBLES;
+    let spread = three!(|row| two!(|place| &mask.spread[rows[row] % 3][place][..half]));
+    let centre = two!(|place| &mask.centre[rows[1] % 2][place][..half]);
+    let inside = two!(|place| &inside[place][..half]);
+    let sizes = three!(|band| &signal.sizes[rows[1] % 2][band][..len + V::WORDS]);
+    let weights = kernel.masking.weights();
+    let weights = three!(|band| v.splat32(i32::from(weights[band])));
+    let rounding = kernel.masking.cubes();
+    let mut sums = [v.splat64(0); 3];
+    let mut at = 0;
+    while at < len {
+        let thresholds = row_thresholds(v, spread, centre, inside, at / 2);
+        let straight = two!(|place| v.shl32::<{ LIFT[0] }>(thresholds[place]));
+        let diagonal = two!(|place| v.shl32::<{ LIFT[2] }>(thresholds[place]));
+        for band in 0..3 {
+            let thresholds = if band == 2 { diagonal } else { straight };
+            let sizes = split(v, v.load(sizes[band], at + 1));
+            for place in 0..2 {
+                let magnitude = v.mul32(sizes[place], weights[band]);
+                let above = v.max32(v.sub32(magnitude, thresholds[place]), v.splat32(0));
+                sums[band] = add_rounded_cubes(v, sums[band], above, rounding[band]);
+            }
+        }
+        at += V::WORDS;
+    }
+    three!(|band| unbiased::<V>(v.sum64(sums[band]), rounding[band].cube, len))
+}
+
+/// The thresholds of scored columns at even and at odd places; the first of them has place 1 among those with detail.
+#[inline(always)]
+fn row_thresholds<V: Lanes>(
+    v: V,
+    spread: [[&[i32]; 2]; 3],
+    centre: [&[i32]; 2],
+    inside: [&[i32]; 2],
+    at: usize,
+) -> [V::Int; 2] {
+    let columns = two!(|place| column(v, spread, place, at));
+    let next = two!(|place| column(v, spread, place, at + 1));
+    let shared = v.add32(columns[1], next[0]);
+    let even = v.add32(v.add32(shared, columns[0]), v.load(centre[1], at));
+    let odd = v.add32(v.add32(shared, next[1]), v.load(centre[0], at + 1));
+    [v.and(even, v.load(inside[0], at)), v.and(odd, v.load(inside[1], at))]
+}
+
+/// Sums over three rows.
+#[inline(always)]
+fn column<V: Lanes>(v: V, rows: [[&[i32]; 2]; 3], place: usize, at: usize) -> V::Int {
+    let [above, here, below] = three!(|row| v.load(rows[row][place], at));
+    v.add32(v.add32(above, here), below)
+}
+
+/// Adds cubes of numbers that are not negative; squares and cubes are rounded after a shift. A square that does not fit a
+/// double word wraps.
+#[inline(always)]
+pub fn add_rounded_cubes<V: Lanes>(v: V, sum: V::Int, above: V::Int, rounding: Rounding) -> V::Int {
+    let square_round = v.splat64(1 << (rounding.square - 1));
+    let cube_round = v.splat64(V::SHIFT_BIAS.wrapping_add(1 << (rounding.cube - 1)));
+    let mut sum = sum;
+    for above in [above, v.odd(above)] {
+        let squared = v.add64(v.mul_even_unsigned(above, above), square_round);
+        let squared = v.shr64_by(squared, rounding.square);
+        sum = v.add64(sum, v.shift64(v.add64(v.mul_even(squared, above), cube_round), rounding.cube));
+    }
+    sum
+}
+
+/// Takes back what the bias of a level's shifts has added to a sum of `count` numbers.
+#[inline(always)]
+pub fn unbiased<V: Lanes>(sum: i64, shift: u32, count: usize) -> i64 {
+    let bias = (V::SHIFT_BIAS as u64 >> shift) as i64;
+    sum.wrapping_sub(bias.wrapping_mul(count as i64))
+}

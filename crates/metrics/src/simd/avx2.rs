@@ -1,0 +1,168 @@
+//! AVX2 with FMA: vectors of 8 lanes.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::{Number, Vector, x86};
+use crate::Level;
+
+/// Proof that this machine has the features of [`Level::Avx2`].
+#[derive(Clone, Copy, Debug)]
+pub struct Avx2(());
+
+impl Avx2 {
+    pub fn new(level: Level) -> Option<Self> {
+        (level == Level::Avx2 && Level::available().contains(&level)).then_some(Self(()))
+    }
+}
+
+macro_rules! operations {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: $kind),*) -> $result {
+                // SAFETY: the features were detected before `self` was made.
+                unsafe { $body }
+            }
+        )*
+    };
+}
+
+impl Vector for Avx2 {
+    type V = __m256i;
+    type Half = __m128i;
+    type Mask = __m256i;
+    type F = __m256;
+    type Table = __m256;
+
+    const LANES: usize = 8;
+    const ENTRIES: usize = 8;
+
+    operations! {
+        zero() -> __m256i { _mm256_setzero_si256() }
+        splat16(value: i16) -> __m256i { _mm256_set1_epi16(value) }
+        splat32(value: i32) -> __m256i { _mm256_set1_epi32(value) }
+        load_bytes(values: &[u8], at: usize) -> __m256i { _mm256_cvtepu8_epi16(x86::load128(values, at)) }
+        store_words(values: &mut [u16], at: usize, lanes: __m256i) -> () {{
+            let words = _mm256_packus_epi32(lanes, lanes);
+            x86::store128(values, at, _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b1000>(words)))
+        }}
+
+        zip_low(low: __m256i, high: __m256i) -> __m256i { _mm256_unpacklo_epi16(low, high) }
+        zip_high(low: __m256i, high: __m256i) -> __m256i { _mm256_unpackhi_epi16(low, high) }
+        narrow(low: __m256i, high: __m256i) -> __m256i { _mm256_packs_epi32(low, high) }
+        split(low: __m256i, high: __m256i) -> (__m256i, __m256i) {{
+            // Low words first, then high words, in each 128-bit part.
+            let order = _mm256_broadcastsi128_si256(
+                _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+            let (a, b) = (_mm256_shuffle_epi8(low, order), _mm256_shuffle_epi8(high, order));
+            (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
+        }}
+        pick_words(low: __m256i, high: __m256i) -> __m256i { _mm256_blend_epi16::<0xaa>(low, high) }
+
+        and(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
+        or(a: __m256i, b: __m256i) -> __m256i { _mm256_or_si256(a, b) }
+        xor(a: __m256i, b: __m256i) -> __m256i { _mm256_xor_si256(a, b) }
+
+        add16(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi16(a, b) }
+        sub16(a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi16(a, b) }
+        shl16(a: __m256i, count: u32) -> __m256i { _mm256_sll_epi16(a, _mm_cvtsi32_si128(count as i32)) }
+        mul_low16(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi16(a, b) }
+        mul_high16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhi_epi16(a, b) }
+        mul_high_u16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhi_epu16(a, b) }
+        dot(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)) }
+
+        add32(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(a, b) }
+        sub32(a: __m256i, b: __m256i) -> __m256i { _mm256_sub_epi32(a, b) }
+        max32(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epi32(a, b) }
+        min32(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epi32(a, b) }
+        abs32(a: __m256i) -> __m256i { _mm256_abs_epi32(a) }
+        shl32(a: __m256i, count: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        shr32(a: __m256i, count: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        sra32(a: __m256i, count: u32) -> __m256i { _mm256_sra_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        mul_scaled32(a: __m256i, b: __m256i) -> __m256i {{
+            let half = _mm256_set1_epi64x(1 << 31);
+            let even = _mm256_add_epi64(_mm256_mul_epu32(a, b), half);
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+            let odd = _mm256_add_epi64(odd, half);
+            _mm256_blend_epi32::<0xaa>(_mm256_srli_epi64::<32>(even), odd)
+        }}
+
+        greater32(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi32(a, b) }
+        both(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
+        add_where(a: __m256i, mask: __m256i, b: __m256i) -> __m256i {
+            _mm256_add_epi32(a, _mm256_and_si256(mask, b))
+        }
+        any(a: __m256i) -> bool { _mm256_testz_si256(a, a) == 0 }
+        keep(mask: __m256i, a: __m256i) -> __m256i { _mm256_and_si256(mask, a) }
+
+        sum32(a: __m256i) -> i64 {{
+            let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(a));
+            let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(a));
+            sum_quads(_mm256_add_epi64(low, high))
+        }}
+        add_wide(sums: __m256i, lanes: __m256i) -> __m256i {{
+            let even = _mm256_and_si256(lanes, _mm256_set1_epi64x(0xffff_ffff));
+            _mm256_add_epi64(sums, _mm256_add_epi64(even, _mm256_srli_epi64::<32>(lanes)))
+        }}
+        sum64(sums: __m256i) -> u64 { sum_quads(sums) as u64 }
+
+        leading_bits(a: __m256i) -> __m256i {{
+            // The bit 16 places below the leading one is cleared, so that rounding cannot carry beyond it.
+            let cut = _mm256_andnot_si256(_mm256_srli_epi32::<16>(a), a);
+            _mm256_castps_si256(_mm256_cvtepi32_ps(cut))
+        }}
+        table(values: &[f32]) -> __m256 { _mm256_castsi256_ps(x86::load256(values, 0)) }
+        look_up(table: __m256, index: __m256i) -> __m256 { _mm256_permutevar8x32_ps(table, index) }
+        float(bits: __m256i) -> __m256 { _mm256_castsi256_ps(bits) }
+        bits(float: __m256) -> __m256i { _mm256_castps_si256(float) }
+        splat_float(value: f32) -> __m256 { _mm256_set1_ps(value) }
+        add_float(a: __m256, b: __m256) -> __m256 { _mm256_add_ps(a, b) }
+        fused(a: __m256, b: __m256, c: __m256) -> __m256 { _mm256_fmadd_ps(a, b, c) }
+
+        load_half(values: &[i32], at: usize) -> __m128i { x86::load128(values, at) }
+        store_half(values: &mut [i32], at: usize, half: __m128i) -> () { x86::store128(values, at, half) }
+        regress(variance: __m128i, other: __m128i, covariance: __m128i, epsilon: f64, limit: f64)
+            -> (__m128i, __m128i) {{
+            let variance = _mm256_cvtepi32_pd(variance);
+            let covariance = _mm256_cvtepi32_pd(covariance);
+            let other = _mm256_cvtepi32_pd(_mm_max_epi32(other, _mm_setzero_si128()));
+            let gain = _mm256_div_pd(covariance, _mm256_add_pd(variance, _mm256_set1_pd(epsilon)));
+            let rest = _mm256_sub_pd(other, _mm256_mul_pd(gain, covariance));
+            let gain = _mm256_min_pd(gain, _mm256_set1_pd(limit));
+            let kept = _mm256_mul_pd(_mm256_mul_pd(gain, gain), variance);
+            (_mm256_cvttpd_epi32(rest), _mm256_cvttpd_epi32(kept))
+        }}
+    }
+
+    #[inline(always)]
+    fn load<T: Number>(self, values: &[T], at: usize) -> __m256i {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { x86::load256(values, at) }
+    }
+
+    #[inline(always)]
+    fn store<T: Number>(self, values: &mut [T], at: usize, vector: __m256i) {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { x86::store256(values, at, vector) }
+    }
+
+    #[inline(always)]
+    fn in_order(self) {
+        // SAFETY: there is no instruction.
+        unsafe { std::arch::asm!("", options(nostack, preserves_flags)) }
+    }
+
+    #[inline(always)]
+    fn prefetch<T: Number>(self, values: &[T], at: usize) {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { x86::prefetch(values, at) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sum_quads(sums: __m256i) -> i64 {
+    let pair = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
+    _mm_extract_epi64::<0>(pair).wrapping_add(_mm_extract_epi64::<1>(pair))
+}

@@ -1,0 +1,189 @@
+//! AVX-512: vectors of 16 lanes.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::{Number, Vector, x86};
+use crate::Level;
+
+/// Proof that this machine has the features of [`Level::Avx512`].
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512(());
+
+impl Avx512 {
+    pub fn new(level: Level) -> Option<Self> {
+        (level == Level::Avx512 && Level::available().contains(&level)).then_some(Self(()))
+    }
+}
+
+/// The order that undoes `zip`: low words (offset 0) or high words (offset 1) of both vectors, by 128-bit parts.
+const fn unzip(offset: i16) -> [i16; 32] {
+    let mut order = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        let (part, word) = (i as i16 / 8, i as i16 % 8);
+        let source = if word < 4 { 0 } else { 32 };
+        order[i] = source + part * 8 + (word % 4) * 2 + offset;
+        i += 1;
+    }
+    order
+}
+
+macro_rules! operations {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: $kind),*) -> $result {
+                // SAFETY: the features were detected before `self` was made.
+                unsafe { $body }
+            }
+        )*
+    };
+}
+
+impl Vector for Avx512 {
+    type V = __m512i;
+    type Half = __m256i;
+    type Mask = __mmask16;
+    type F = __m512;
+    type Table = __m512;
+
+    const LANES: usize = 16;
+    const ENTRIES: usize = 16;
+
+    operations! {
+        zero() -> __m512i { _mm512_setzero_si512() }
+        splat16(value: i16) -> __m512i { _mm512_set1_epi16(value) }
+        splat32(value: i32) -> __m512i { _mm512_set1_epi32(value) }
+        load_bytes(values: &[u8], at: usize) -> __m512i { _mm512_cvtepu8_epi16(x86::load256(values, at)) }
+        store_words(values: &mut [u16], at: usize, lanes: __m512i) -> () {
+            x86::store256(values, at, _mm512_cvtepi32_epi16(lanes))
+        }
+
+        zip_low(low: __m512i, high: __m512i) -> __m512i { _mm512_unpacklo_epi16(low, high) }
+        zip_high(low: __m512i, high: __m512i) -> __m512i { _mm512_unpackhi_epi16(low, high) }
+        narrow(low: __m512i, high: __m512i) -> __m512i { _mm512_packs_epi32(low, high) }
+        split(low: __m512i, high: __m512i) -> (__m512i, __m512i) {{
+            const ORDER: [[i16; 32]; 2] = [unzip(0), unzip(1)];
+            let of = |order: &[i16; 32]| _mm512_permutex2var_epi16(low, x86::load512(order, 0), high);
+            (of(&ORDER[0]), of(&ORDER[1]))
+        }}
+        pick_words(low: __m512i, high: __m512i) -> __m512i { _mm512_mask_blend_epi16(0xaaaa_aaaa, low, high) }
+
+        and(a: __m512i, b: __m512i) -> __m512i { _mm512_and_si512(a, b) }
+        or(a: __m512i, b: __m512i) -> __m512i { _mm512_or_si512(a, b) }
+        xor(a: __m512i, b: __m512i) -> __m512i { _mm512_xor_si512(a, b) }
+
+        add16(a: __m512i, b: __m512i) -> __m512i { _mm512_add_epi16(a, b) }
+        sub16(a: __m512i, b: __m512i) -> __m512i { _mm512_sub_epi16(a, b) }
+        shl16(a: __m512i, count: u32) -> __m512i { _mm512_sll_epi16(a, _mm_cvtsi32_si128(count as i32)) }
+        mul_low16(a: __m512i, b: __m512i) -> __m512i { _mm512_mullo_epi16(a, b) }
+        mul_high16(a: __m512i, b: __m512i) -> __m512i { _mm512_mulhi_epi16(a, b) }
+        mul_high_u16(a: __m512i, b: __m512i) -> __m512i { _mm512_mulhi_epu16(a, b) }
+        dot(sum: __m512i, a: __m512i, b: __m512i) -> __m512i { dot(sum, a, b) }
+
+        add32(a: __m512i, b: __m512i) -> __m512i { _mm512_add_epi32(a, b) }
+        sub32(a: __m512i, b: __m512i) -> __m512i { _mm512_sub_epi32(a, b) }
+        max32(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epi32(a, b) }
+        min32(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epi32(a, b) }
+        abs32(a: __m512i) -> __m512i { _mm512_abs_epi32(a) }
+        shl32(a: __m512i, count: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        shr32(a: __m512i, count: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        sra32(a: __m512i, count: u32) -> __m512i { _mm512_sra_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        mul_scaled32(a: __m512i, b: __m512i) -> __m512i {{
+            let half = _mm512_set1_epi64(1 << 31);
+            let even = _mm512_add_epi64(_mm512_mul_epu32(a, b), half);
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+            let odd = _mm512_add_epi64(odd, half);
+            _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64::<32>(even), odd)
+        }}
+
+        greater32(a: __m512i, b: __m512i) -> __mmask16 { _mm512_cmpgt_epi32_mask(a, b) }
+        add_where(a: __m512i, mask: __mmask16, b: __m512i) -> __m512i { _mm512_mask_add_epi32(a, mask, a, b) }
+        any(a: __m512i) -> bool { _mm512_test_epi32_mask(a, a) != 0 }
+        keep(mask: __mmask16, a: __m512i) -> __m512i { _mm512_maskz_mov_epi32(mask, a) }
+
+        sum32(a: __m512i) -> i64 {{
+            let low = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(a));
+            let high = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64::<1>(a));
+            _mm512_reduce_add_epi64(_mm512_add_epi64(low, high))
+        }}
+        add_wide(sums: __m512i, lanes: __m512i) -> __m512i {{
+            let even = _mm512_and_si512(lanes, _mm512_set1_epi64(0xffff_ffff));
+            _mm512_add_epi64(sums, _mm512_add_epi64(even, _mm512_srli_epi64::<32>(lanes)))
+        }}
+        sum64(sums: __m512i) -> u64 { _mm512_reduce_add_epi64(sums) as u64 }
+
+        leading_bits(a: __m512i) -> __m512i {
+            _mm512_castps_si512(_mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a))
+        }
+        table(values: &[f32]) -> __m512 { _mm512_castsi512_ps(x86::load512(values, 0)) }
+        look_up(table: __m512, index: __m512i) -> __m512 { _mm512_permutexvar_ps(index, table) }
+        float(bits: __m512i) -> __m512 { _mm512_castsi512_ps(bits) }
+        bits(float: __m512) -> __m512i { _mm512_castps_si512(float) }
+        splat_float(value: f32) -> __m512 { _mm512_set1_ps(value) }
+        add_float(a: __m512, b: __m512) -> __m512 { _mm512_add_ps(a, b) }
+        fused(a: __m512, b: __m512, c: __m512) -> __m512 { _mm512_fmadd_ps(a, b, c) }
+
+        load_half(values: &[i32], at: usize) -> __m256i { x86::load256(values, at) }
+        store_half(values: &mut [i32], at: usize, half: __m256i) -> () { x86::store256(values, at, half) }
+        regress(variance: __m256i, other: __m256i, covariance: __m256i, epsilon: f64, limit: f64)
+            -> (__m256i, __m256i) {{
+            let variance = _mm512_cvtepi32_pd(variance);
+            let covariance = _mm512_cvtepi32_pd(covariance);
+            let other = _mm512_cvtepi32_pd(_mm256_max_epi32(other, _mm256_setzero_si256()));
+            let gain = _mm512_div_pd(covariance, _mm512_add_pd(variance, _mm512_set1_pd(epsilon)));
+            let rest = _mm512_sub_pd(other, _mm512_mul_pd(gain, covariance));
+            let gain = _mm512_min_pd(gain, _mm512_set1_pd(limit));
+            let kept = _mm512_mul_pd(_mm512_mul_pd(gain, gain), variance);
+            (_mm512_cvttpd_epi32(rest), _mm512_cvttpd_epi32(kept))
+        }}
+    }
+
+    #[inline(always)]
+    fn load<T: Number>(self, values: &[T], at: usize) -> __m512i {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { x86::load512(values, at) }
+    }
+
+    #[inline(always)]
+    fn store<T: Number>(self, values: &mut [T], at: usize, vector: __m512i) {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { x86::store512(values, at, vector) }
+    }
+
+    #[inline(always)]
+    fn in_order(self) {
+        // SAFETY: there is no instruction.
+        unsafe { std::arch::asm!("", options(nostack, preserves_flags)) }
+    }
+
+    #[inline(always)]
+    fn prefetch<T: Number>(self, values: &[T], at: usize) {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { x86::prefetch(values, at) }
+    }
+
+    #[inline(always)]
+    fn both(self, a: __mmask16, b: __mmask16) -> __mmask16 {
+        a & b
+    }
+}
+
+/// One instruction, and kept as one: the compiler would split the intrinsic into a multiplication and an addition, which
+/// is a shorter chain but twice the work, and the kernels have enough chains side by side.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn dot(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    // SAFETY: the instruction belongs to the features of this function; it reads and writes these registers only.
+    unsafe {
+        std::arch::asm!(
+            "vpdpwssd {sum}, {a}, {b}",
+            sum = inout(zmm_reg) sum,
+            a = in(zmm_reg) a,
+            b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    sum
+}

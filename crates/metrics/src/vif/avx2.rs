@@ -1,0 +1,8 @@
+//! The vector kernels for AVX2.
+#![allow(unsafe_code)]
+
+use super::scalar::Residuals;
+use super::vector::{self, Kind, Pixels, Ring, RowPair, Rows, Step, stages};
+use crate::simd::avx2::Avx2;
+
+stages!(Avx2, "avx2,fma,bmi2");

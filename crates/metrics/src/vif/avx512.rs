@@ -1,0 +1,8 @@
+//! The vector kernels for AVX-512.
+#![allow(unsafe_code)]
+
+use super::scalar::Residuals;
+use super::vector::{self, Kind, Pixels, Ring, RowPair, Rows, Step, stages};
+use crate::simd::avx512::Avx512;
+
+stages!(Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni");

@@ -1,0 +1,90 @@
+//! The table of logarithms, computed instead of looked up.
+//!
+//! A vector has no cheap way to read a table of 2^15 entries, but it can look up a handful. The leading bits of the
+//! mantissa choose an interval; `x = mantissa · inverse - 1` is small there, `inverse` being close to 2^(-base/2048),
+//! and `base + 2048·log2(1 + x)` is a short polynomial away. Adding 1.5 · 2^23 rounds it to an integer in the low bits.
+//! The constants were searched so that all 2^15 results are equal to the table's; a test looks at each of them.
+
+use crate::simd::Vector;
+
+/// Added to a small float, it leaves the float's nearest integer in the low bits.
+const ROUND: f32 = 12_582_912.0;
+
+/// What [`fraction`] returns for a power of two.
+pub const ORIGIN: i32 = ROUND.to_bits() as i32;
+
+/// The table's logarithms were rounded to single precision first, which lifts those that lie this little below a half.
+const LIFT: f32 = 1.0 / 1024.0;
+
+struct Fit {
+    /// Bits of the mantissa that choose the interval.
+    bits: u32,
+    inverses: &'static [u32],
+    bases: &'static [u16],
+    /// Factors of x, x², ….
+    factors: &'static [f32],
+}
+
+const SIXTEEN: Fit = Fit {
+    bits: 4,
+    inverses: &[
+        0x3f77502d, 0x3f6a09ff, 0x3f5d6707, 0x3f522881, 0x3f47d2aa, 0x3f3e82d1, 0x3f361059, 0x3f2e4934,
+        0x3f272df2, 0x3f20a265, 0x3f1a8096, 0x3f14f4f0, 0x3f0fb523, 0x3f0abcba, 0x3f064d4a, 0x3f020d6a,
+    ],
+    bases: &[102, 265, 429, 583, 732, 873, 1007, 1136, 1259, 1377, 1492, 1600, 1706, 1810, 1906, 2001],
+    factors: &[f32::from_bits(0x4538aa3b), f32::from_bits(0xc4b8be70), f32::from_bits(0x4476636b)],
+};
+
+const EIGHT: Fit = Fit {
+    bits: 3,
+    inverses: &[
+        0x3f70dea8, 0x3f578fa5, 0x3f431411, 0x3f320ac4, 0x3f23d19c, 0x3f17a722, 0x3f0d3f92, 0x3f042341,
+    ],
+    bases: &[180, 508, 803, 1073, 1319, 1547, 1757, 1954],
+    factors: &[
+        f32::from_bits(0x4538aa35),
+        f32::from_bits(0xc4b8aa21),
+        f32::from_bits(0x4476e526),
+        f32::from_bits(0xc4395e5f),
+    ],
+};
+
+const fn fit(entries: usize) -> &'static Fit {
+    if entries == 16 { &SIXTEEN } else { &EIGHT }
+}
+
+/// The constants in registers.
+#[derive(Clone, Copy)]
+pub struct Log<S: Vector> {
+    inverses: S::Table,
+    rounders: S::Table,
+}
+
+impl<S: Vector> Log<S> {
+    #[inline(always)]
+    pub fn new(s: S) -> Self {
+        let fit = fit(S::ENTRIES);
+        let (mut inverses, mut rounders) = ([0.0; 16], [0.0; 16]);
+        for (entry, (inverse, base)) in fit.inverses.iter().zip(fit.bases).enumerate() {
+            inverses[entry] = f32::from_bits(*inverse);
+            rounders[entry] = ROUND + f32::from(*base);
+        }
+        Self { inverses: s.table(&inverses), rounders: s.table(&rounders) }
+    }
+
+    /// 2048 · log2 of the mantissas, plus [`ORIGIN`]. `float` holds the bits of positive floats, of which the 15 leading
+    /// mantissa bits are looked at.
+    #[inline(always)]
+    pub fn fraction(&self, s: S, float: S::V) -> S::V {
+        let fit = fit(S::ENTRIES);
+        let mantissa = s.or(s.and(float, s.splat32(0x007f_ff00)), s.splat32(0x3f80_0000));
+        let interval = s.shr32(float, 23 - fit.bits);
+        let x = s.fused(s.float(mantissa), s.look_up(self.inverses, interval), s.splat_float(-1.0));
+        let mut sum = s.splat_float(fit.factors[fit.factors.len() - 1]);
+        for factor in fit.factors[..fit.factors.len() - 1].iter().rev() {
+            sum = s.fused(x, sum, s.splat_float(*factor));
+        }
+        sum = s.fused(x, sum, s.splat_float(LIFT));
+        s.bits(s.add_float(sum, s.look_up(self.rounders, interval)))
+    }
+}

@@ -1,0 +1,74 @@
+//! The memory that the stages hand on to each other.
+
+use crate::simd::{Grid, GridMut, Lines};
+
+/// Words of the widest vectors; a block is never larger.
+pub const MAX_WORDS: usize = 32;
+
+/// Words in front of a row: room for mirrored columns, and a whole cache line, so that blocks stay aligned.
+const MARGIN: usize = 32;
+
+/// The planes of the row pairs that the window reaches, each pair in the slot of its number. A block of a pair holds,
+/// plane by plane, the low half of its columns' zipped words, then the same for the high half.
+#[derive(Debug)]
+pub struct Ring {
+    pub words: Lines<i16>,
+    pub blocks: usize,
+    slots: usize,
+    /// Words per block.
+    block: usize,
+}
+
+impl Ring {
+    pub fn new(slots: usize, blocks: usize, block: usize) -> Self {
+        Self { words: Lines::new(slots * blocks * block), blocks, slots, block }
+    }
+
+    /// The slot of a pair.
+    fn start(&self, pair: isize) -> usize {
+        pair.rem_euclid(self.slots as isize) as usize * self.blocks * self.block
+    }
+
+    /// Consecutive pairs from `first` on; those that the ring has no slot for are the first ones again.
+    pub fn pairs<const COUNT: usize>(&mut self, first: isize) -> GridMut<'_, i16, COUNT> {
+        let starts = std::array::from_fn(|i| self.start(first + i as isize));
+        GridMut::new(&mut self.words, starts, self.blocks * self.block)
+    }
+}
+
+/// Rows of words with margins on both sides.
+#[derive(Debug)]
+pub struct Rows {
+    words: Lines<i16>,
+    stride: usize,
+}
+
+impl Rows {
+    /// Rows of at most `width` columns, rounded up to blocks.
+    pub fn new(count: usize, width: usize) -> Self {
+        let stride = width.next_multiple_of(MAX_WORDS) + 2 * MARGIN;
+        Self { words: Lines::new(count * stride), stride }
+    }
+
+    /// All rows without their margins.
+    pub fn all<const COUNT: usize>(&mut self) -> GridMut<'_, i16, COUNT> {
+        let starts = std::array::from_fn(|row| row * self.stride + MARGIN);
+        GridMut::new(&mut self.words, starts, self.stride - 2 * MARGIN)
+    }
+
+    /// Rows from `first` on, beginning `radius` columns left of the picture.
+    pub fn windows<const COUNT: usize>(&self, first: usize, radius: usize) -> Grid<'_, i16, COUNT> {
+        let starts = std::array::from_fn(|row| (first + row) * self.stride + MARGIN - radius);
+        Grid::new(&self.words, starts, self.stride - MARGIN)
+    }
+
+    /// Mirrors `radius` columns around the first and the last one of the rows that `width` columns are filled of.
+    pub fn mirror(&mut self, width: usize, radius: usize) {
+        for row in self.words.chunks_exact_mut(self.stride) {
+            for distance in 1..=radius {
+                row[MARGIN - distance] = row[MARGIN + distance];
+                row[MARGIN + width - 1 + distance] = row[MARGIN + width - 1 - distance];
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Kinds of samples: how a pair of rows becomes planes of words, and how filtered planes become moments again.
+//!
+//! Two consecutive rows are zipped into one lane per column, so that a dot product filters down the columns. The planes
+//! are chosen so that all arithmetic stays in 16-bit products and 32-bit sums, and so that the sums lead back to the
+//! exact moments. They are linear in each other: with x' = x - c, x² = x'(x' + 1) + (2c - 1)·x' + c², and
+//! xy = (x' + 1)·y' + c·x' + (c - 1)·y' + c². The products x'(x' + 1) and (x' + 1)·y' need one bit less than x² and x'y'
+//! do; with it, the two rows at the same distance from the window's centre can be added before they are multiplied.
+
+use visus_video::Sample;
+
+use super::vertical::{plain, symmetric};
+use crate::simd::{Number, Vector};
+
+/// Planes of the kind that has most: means and products as two words each.
+pub const MAX_PLANES: usize = 8;
+
+/// The sums of four rows.
+pub type Four<S> = [<S as Vector>::V; 4];
+
+/// A block of row pairs, from the first to the last that the four rows in hand look at.
+pub type Pairs<'a> = [&'a [i16]; 10];
+
+/// How samples are read in words.
+pub trait Words: Sample + Number {
+    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V;
+}
+
+impl Words for u8 {
+    #[inline(always)]
+    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V {
+        s.load_bytes(row, at)
+    }
+}
+
+impl Words for u16 {
+    #[inline(always)]
+    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V {
+        s.load(row, at)
+    }
+}
+
+pub trait Kind: Copy {
+    type Sample: Words;
+    const PLANES: usize;
+
+    /// Bits that no word may have; zero where all words are samples.
+    fn forbidden(self) -> i16 {
+        0
+    }
+
+    /// The planes of a pair of rows.
+    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES];
+
+    /// The sum from which the mean of plane 0 or 1 is taken, rounding included.
+    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S>;
+
+    /// The start value of such a sum.
+    fn mean_start<S: Vector>(self, s: S) -> S::V;
+
+    /// The means of two zipped vectors, less 2^15.
+    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V;
+
+    /// One of the products (reference squared, distorted squared, both), less 2^31. `at` is the block's first word;
+    /// `means` are the sums of both means.
+    fn product<S: Vector, const SCALE: usize, const WHICH: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+        means: &[Four<S>; 2],
+    ) -> Four<S>;
+}
+
+/// 8 bits: products fit one word.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes;
+
+impl Kind for Bytes {
+    type Sample = u8;
+    const PLANES: usize = 5;
+
+    #[inline(always)]
+    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES] {
+        let (centre, one) = (s.splat16(128), s.splat16(1));
+        let (x, y) = (s.sub16(reference, centre), s.sub16(distorted, centre));
+        let (x1, y1) = (s.add16(x, one), s.add16(y, one));
+        let none = s.zero();
+        [x, y, s.mul_low16(x, x1), s.mul_low16(y, y1), s.mul_low16(x1, y), none, none, none]
+    }
+
+    #[inline(always)]
+    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
+        symmetric(s, pairs, at, self.mean_start(s))
+    }
+
+    #[inline(always)]
+    fn mean_start<S: Vector>(self, s: S) -> S::V {
+        s.splat32(128)
+    }
+
+    #[inline(always)]
+    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V {
+        s.narrow(s.sra32(low, 8), s.sra32(high, 8))
+    }
+
+    #[inline(always)]
+    fn product<S: Vector, const SCALE: usize, const WHICH: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+        means: &[Four<S>; 2],
+    ) -> Four<S> {
+        // c² · 2^16 and the 2^31 that is taken off, less what the means' rounding by 128 adds.
+        let start = s.splat32((1 << 30) + i32::MIN - 255 * 128);
+        let mut sums = symmetric(s, pairs, at + (2 + WHICH) * S::WORDS, start);
+        for row in 0..4 {
+            let (x, y) = (means[0][row], means[1][row]);
+            // 255·x for squares; 128·x + 127·y for the product.
+            let (wide, narrow) = match WHICH {
+                0 => (s.shl32(x, 8), x),
+                1 => (s.shl32(y, 8), y),
+                _ => (s.shl32(s.add32(x, y), 7), y),
+            };
+            sums[row] = s.add32(sums[row], s.sub32(wide, narrow));
+        }
+        sums
+    }
+}
+
+/// 9 to 14 bits: products as two words of half their bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Deep {
+    pub depth: u32,
+}
+
+impl Deep {
+    /// Products are shifted by this much after the vertical filter.
+    fn shift(self) -> u32 {
+        2 * (self.depth - 8)
+    }
+}
+
+impl Kind for Deep {
+    type Sample = u16;
+    const PLANES: usize = 8;
+
+    fn forbidden(self) -> i16 {
+        -1 << self.depth
+    }
+
+    #[inline(always)]
+    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES] {
+        let half = self.depth - 1;
+        let (centre, one) = (s.splat16(1 << half), s.splat16(1));
+        let (x, y) = (s.sub16(reference, centre), s.sub16(distorted, centre));
+        let (x1, y1) = (s.add16(x, one), s.add16(y, one));
+        // Shifted by 16 - half in all, a product's high word is the product shifted down by half.
+        let up = |v| s.shl16(v, 16 - self.depth);
+        let (x_up, y_up) = (up(x), up(y));
+        let (x1_up, y1_up) = (s.add16(x1, x1), s.add16(y1, y1));
+        let low = s.splat16((1 << half) - 1);
+        [
+            x,
+            y,
+            s.mul_high16(x_up, x1_up),
+            s.and(s.mul_low16(x, x1), low),
+            s.mul_high16(y_up, y1_up),
+            s.and(s.mul_low16(y, y1), low),
+            s.mul_high16(y_up, x1_up),
+            s.and(s.mul_low16(y, x1), low),
+        ]
+    }
+
+    #[inline(always)]
+    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
+        symmetric(s, pairs, at, self.mean_start(s))
+    }
+
+    #[inline(always)]
+    fn mean_start<S: Vector>(self, s: S) -> S::V {
+        s.splat32(1 << (self.depth - 1))
+    }
+
+    #[inline(always)]
+    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V {
+        s.narrow(s.sra32(low, self.depth), s.sra32(high, self.depth))
+    }
+
+    #[inline(always)]
+    fn product<S: Vector, const SCALE: usize, const WHICH: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+        means: &[Four<S>; 2],
+    ) -> Four<S> {
+        let up = 15 - self.depth;
+        // c² and the 2^31 that is taken off, less what the mean's rounding adds: all of it passes through the shift.
+        let high_start = s.splat32(((1 << 30) + i32::MIN - (1 << 15)) >> up);
+        let low_start = s.splat32((1 << (self.depth - 1)) + (1 << (self.shift() - 1)));
+        let plane = at + (2 + 2 * WHICH) * S::WORDS;
+        let high = symmetric(s, pairs, plane, high_start);
+        let low = symmetric(s, pairs, plane + S::WORDS, low_start);
+        let mut sums = high;
+        for row in 0..4 {
+            let (x, y) = (means[0][row], means[1][row]);
+            let (both, less) = match WHICH {
+                0 => (s.add32(x, x), x),
+                1 => (s.add32(y, y), y),
+                _ => (s.add32(x, y), y),
+            };
+            let upper = s.shl32(s.add32(high[row], both), up);
+            sums[row] = s.add32(upper, s.sra32(s.sub32(low[row], less), self.shift()));
+        }
+        sums
+    }
+}
+
+/// 16 bits, and the pictures of the coarser scales: products as high and low word.
+#[derive(Clone, Copy, Debug)]
+pub struct Full;
+
+impl Kind for Full {
+    type Sample = u16;
+    const PLANES: usize = 8;
+
+    #[inline(always)]
+    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES] {
+        let (x, y) = (reference, distorted);
+        let bias = s.splat16(i16::MIN);
+        [
+            s.xor(x, bias),
+            s.xor(y, bias),
+            s.xor(s.mul_high_u16(x, x), bias),
+            s.xor(s.mul_low16(x, x), bias),
+            s.xor(s.mul_high_u16(y, y), bias),
+            s.xor(s.mul_low16(y, y), bias),
+            s.xor(s.mul_high_u16(x, y), bias),
+            s.xor(s.mul_low16(x, y), bias),
+        ]
+    }
+
+    #[inline(always)]
+    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
+        plain::<S, SCALE>(s, pairs, at, self.mean_start(s))
+    }
+
+    #[inline(always)]
+    fn mean_start<S: Vector>(self, s: S) -> S::V {
+        s.splat32(1 << 15)
+    }
+
+    #[inline(always)]
+    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V {
+        s.split(low, high).1
+    }
+
+    #[inline(always)]
+    fn product<S: Vector, const SCALE: usize, const WHICH: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+        _means: &[Four<S>; 2],
+    ) -> Four<S> {
+        let plane = at + (2 + 2 * WHICH) * S::WORDS;
+        let high = plain::<S, SCALE>(s, pairs, plane, s.zero());
+        // The low words' bias is put back, and half is added: what is left above them is a carry into the high words.
+        let low = plain::<S, SCALE>(s, pairs, plane + S::WORDS, s.splat32(i32::MIN + (1 << 15)));
+        let mut sums = high;
+        for row in 0..4 {
+            sums[row] = s.add32(high[row], s.shr32(low[row], 16));
+        }
+        sums
+    }
+}

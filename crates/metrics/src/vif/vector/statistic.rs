@@ -1,0 +1,167 @@
+//! From variances to information: the division, then the logarithms.
+
+use super::buffers::MAX_WORDS;
+use crate::simd::{Lines, Vector};
+use crate::vif::log::{Log, ORIGIN};
+use crate::vif::scalar::{EPSILON, Residuals, SIGMA_NSQ};
+
+/// Pixels are shared this many blocks after their moments: both can then be done at the same time, as neither waits for
+/// the other.
+pub const LAG: usize = 2;
+
+/// The pixels of one row on their way to the sums, block by block.
+#[derive(Debug)]
+pub struct Pixels {
+    /// Variance of the reference, variance of the distorted picture, covariance. Each has the pixels at even columns
+    /// first, then those at odd ones.
+    moments: Lines<i32>,
+    /// The noise that the reference does not explain, and the signal that it does.
+    shares: Lines<i32>,
+}
+
+impl Pixels {
+    /// Room for a row, and for blocks without meaning before and behind it.
+    pub fn new(width: usize) -> Self {
+        let columns = width.next_multiple_of(MAX_WORDS) + 2 * LAG * MAX_WORDS;
+        Self { moments: Lines::new(3 * columns), shares: Lines::new(2 * columns) }
+    }
+
+    /// Makes the pixels right of the picture flat: such pixels add nothing to the sums.
+    pub fn flatten_beyond<S: Vector>(&mut self, width: usize) {
+        for column in width..width.next_multiple_of(S::WORDS) {
+            let (block, column) = (LAG + column / S::WORDS, column % S::WORDS);
+            for number in 0..3 {
+                let row = (3 * block + number) * S::WORDS;
+                self.moments[row + column % 2 * S::LANES + column / 2] = 0;
+            }
+        }
+    }
+
+    /// A block's moments to be written, and the block `LAG` before it to be shared.
+    #[inline(always)]
+    pub fn turn<S: Vector>(&mut self, block: usize) -> (&mut [i32], Before<'_>) {
+        let moments = &mut self.moments[block * 3 * S::WORDS..][..(LAG + 1) * 3 * S::WORDS];
+        let shares = &mut self.shares[block * 2 * S::WORDS..][..2 * S::WORDS];
+        let (before, moments) = moments.split_at_mut(LAG * 3 * S::WORDS);
+        (moments, Before { moments: &before[..3 * S::WORDS], shares })
+    }
+}
+
+/// A block of pixels whose moments are there.
+#[derive(Debug)]
+pub struct Before<'a> {
+    moments: &'a [i32],
+    shares: &'a mut [i32],
+}
+
+impl Before<'_> {
+    /// Splits a quarter of the block's pixels into noise and signal. Pixels for which that has no meaning get some
+    /// numbers; the tally does not use them.
+    #[inline(always)]
+    pub fn share<S: Vector>(&mut self, s: S, quarter: usize, gain_limit: f64) {
+        let at = quarter * S::LANES / 2;
+        let variance = s.load_half(self.moments, at);
+        let other = s.load_half(self.moments, S::WORDS + at);
+        let covariance = s.load_half(self.moments, 2 * S::WORDS + at);
+        let (noise, signal) = s.regress(variance, other, covariance, EPSILON, gain_limit);
+        s.store_half(self.shares, at, noise);
+        s.store_half(self.shares, S::WORDS + at, signal);
+    }
+}
+
+/// Splits a whole row's pixels into noise and signal once more, under another limit of the gain.
+#[inline(always)]
+pub fn share_row<S: Vector>(s: S, pixels: &mut Pixels, width: usize, gain_limit: f64) {
+    let moments = pixels.moments.chunks_exact(3 * S::WORDS);
+    let shares = pixels.shares.chunks_exact_mut(2 * S::WORDS);
+    for (moments, shares) in moments.zip(shares).skip(LAG).take(width.div_ceil(S::WORDS)) {
+        let mut block = Before { moments, shares };
+        for quarter in 0..4 {
+            block.share(s, quarter, gain_limit);
+        }
+    }
+}
+
+/// Adds a row's information to the sums.
+#[inline(always)]
+pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut Residuals) {
+    let blocks = width.div_ceil(S::WORDS);
+    let mut tally = Tally::new(s);
+    let moments = pixels.moments.chunks_exact(3 * S::WORDS);
+    let shares = pixels.shares.chunks_exact(2 * S::WORDS);
+    for (moments, shares) in moments.zip(shares).skip(LAG).take(blocks) {
+        tally.add(s, moments, shares, 0);
+        tally.add(s, moments, shares, 1);
+    }
+    tally.finish(s, blocks, width, sums);
+}
+
+/// Sums over the pixels of a row. 32 bits suffice: a lane gets less than 2^12 per pixel.
+#[derive(Clone, Copy)]
+struct Tally<S: Vector> {
+    log: Log<S>,
+    num: S::V,
+    num_exponents: S::V,
+    den: S::V,
+    den_exponents: S::V,
+    /// Number of pixels that have logarithms.
+    textured: S::V,
+    /// Sum of the distorted picture's variance at the others; in 64 bits.
+    flat_variance: S::V,
+}
+
+impl<S: Vector> Tally<S> {
+    #[inline(always)]
+    fn new(s: S) -> Self {
+        let zero = s.zero();
+        Self {
+            log: Log::new(s),
+            num: zero,
+            num_exponents: zero,
+            den: zero,
+            den_exponents: zero,
+            textured: zero,
+            flat_variance: zero,
+        }
+    }
+
+    /// Adds half a block. Where a pixel has nothing to add, logarithms are taken of numbers that cancel.
+    #[inline(always)]
+    fn add(&mut self, s: S, moments: &[i32], shares: &[i32], half: usize) {
+        let at = half * S::LANES;
+        let (zero, floor) = (s.zero(), s.splat32(SIGMA_NSQ));
+        let variance_ref = s.load(moments, at);
+        let variance_dis = s.load(moments, S::WORDS + at);
+        let covariance = s.load(moments, 2 * S::WORDS + at);
+
+        let flat = s.greater32(floor, variance_ref);
+        self.flat_variance = s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
+        let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
+        self.textured = s.add_where(self.textured, textured, s.splat32(1));
+        let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
+
+        let held = s.leading_bits(s.add_where(floor, textured, variance_ref));
+        let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
+        let kept = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
+        let noise = s.leading_bits(noise);
+        self.den = s.add32(self.den, self.log.fraction(s, held));
+        self.den_exponents = s.add32(self.den_exponents, s.shr32(held, 23));
+        let gained = s.sub32(self.log.fraction(s, kept), self.log.fraction(s, noise));
+        self.num = s.add32(self.num, gained);
+        let gained = s.sub32(s.shr32(kept, 23), s.shr32(noise, 23));
+        self.num_exponents = s.add32(self.num_exponents, gained);
+    }
+
+    /// Hands the sums over, `blocks` having been added, of which `pixels` pixels count.
+    #[inline(always)]
+    fn finish(self, s: S, blocks: usize, pixels: usize, sums: &mut Residuals) {
+        let vectors = 2 * blocks as i64;
+        let den = s.sub32(self.den, s.splat32((vectors as i32).wrapping_mul(ORIGIN)));
+        // Exponents are biased by 127, and the noise floor's 17 are taken off.
+        let exponents = s.sum32(self.den_exponents) - (127 + 17) * vectors * S::LANES as i64;
+        sums.num_log += s.sum32(self.num) + 2048 * s.sum32(self.num_exponents);
+        sums.den_log += s.sum32(den) + 2048 * exponents;
+        sums.num_plain += s.sum64(self.flat_variance) as i64;
+        sums.den_plain += pixels as i64 - s.sum32(self.textured);
+    }
+}

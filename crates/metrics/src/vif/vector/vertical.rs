@@ -1,0 +1,262 @@
+//! Down the columns: four rows of moments, and two rows of the next scale's picture, per step.
+
+use super::buffers::{Ring, Rows};
+use super::kind::{Four, Kind, Pairs, Words};
+use super::window::{Window, two_words};
+use crate::simd::{Cells, Vector};
+use crate::vif::{SCALES, scalar::TAPS};
+
+/// Rows 2p and 2p + 1 of both pictures.
+#[derive(Clone, Copy, Debug)]
+pub struct RowPair<'a, T> {
+    pub reference: [&'a [T]; 2],
+    pub distorted: [&'a [T]; 2],
+}
+
+/// A block of a row in words; beyond the row's end there are zeros.
+#[inline(always)]
+fn load_block<S: Vector, T: Words>(s: S, row: &[T], at: usize) -> S::V {
+    if at + S::WORDS <= row.len() {
+        return T::load(s, row, at);
+    }
+    let mut block = [T::default(); 32];
+    let rest = row.get(at..).unwrap_or(&[]);
+    block[..rest.len()].copy_from_slice(rest);
+    T::load(s, &block, 0)
+}
+
+/// Writes the planes of one block of a row pair; returns all bits that its words have.
+#[inline(always)]
+pub fn expand_block<S: Vector, K: Kind>(
+    s: S,
+    kind: K,
+    pair: &RowPair<'_, K::Sample>,
+    block: usize,
+    out: &mut [i16],
+) -> S::V {
+    let at = block * S::WORDS;
+    let x = [load_block(s, pair.reference[0], at), load_block(s, pair.reference[1], at)];
+    let y = [load_block(s, pair.distorted[0], at), load_block(s, pair.distorted[1], at)];
+    let low = kind.expand(s, s.zip_low(x[0], x[1]), s.zip_low(y[0], y[1]));
+    let high = kind.expand(s, s.zip_high(x[0], x[1]), s.zip_high(y[0], y[1]));
+    for plane in 0..K::PLANES {
+        s.store(out, plane * S::WORDS, low[plane]);
+        s.store(out, (K::PLANES + plane) * S::WORDS, high[plane]);
+    }
+    s.or(s.or(x[0], x[1]), s.or(y[0], y[1]))
+}
+
+/// Writes a row pair to its slot of the ring. Says whether all words were samples.
+#[inline(always)]
+pub fn expand<S: Vector, K: Kind>(
+    s: S,
+    kind: K,
+    pair: &RowPair<'_, K::Sample>,
+    number: isize,
+    ring: &mut Ring,
+) -> bool {
+    let length = 2 * K::PLANES * S::WORDS;
+    let mut seen = s.zero();
+    let blocks = ring.blocks;
+    let mut slot = ring.pairs::<1>(number);
+    for block in 0..blocks {
+        let mut cell = slot.at(block * length, length);
+        seen = s.or(seen, expand_block(s, kind, pair, block, cell.get_mut(0)));
+    }
+    !s.any(s.and(seen, s.splat16(kind.forbidden())))
+}
+
+/// The 17-tap window over four rows, at one plane of a block. Rows at equal distances from the centre share their tap
+/// and are added first; for that, pairs are also needed in reverse order: (2p + 2, 2p + 1).
+#[inline(always)]
+pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> Four<S> {
+    s.in_order();
+    let mut p = [start; 10];
+    for i in 0..10 {
+        p[i] = s.load(pairs[i], at);
+    }
+    let mut r = [start; 9];
+    for i in 0..9 {
+        r[i] = s.pick_words(p[i + 1], p[i]);
+    }
+    let tap = |k: usize| TAPS[0][k] as i32;
+    let centre = (s.splat32(two_words(tap(8), 0)), s.splat32(two_words(0, tap(8))));
+    let mut sums = [
+        s.dot(start, p[4], centre.0),
+        s.dot(start, p[4], centre.1),
+        s.dot(start, p[5], centre.0),
+        s.dot(start, p[5], centre.1),
+    ];
+    for t in 0..4 {
+        let even = s.splat32(two_words(tap(2 * t), tap(2 * t + 1)));
+        let odd = s.splat32(two_words(tap(2 * t + 1), tap(2 * t)));
+        sums[0] = s.dot(sums[0], s.add16(p[t], r[7 - t]), even);
+        sums[1] = s.dot(sums[1], s.add16(r[t], p[8 - t]), odd);
+        sums[2] = s.dot(sums[2], s.add16(p[t + 1], r[8 - t]), even);
+        sums[3] = s.dot(sums[3], s.add16(r[t + 1], p[9 - t]), odd);
+    }
+    sums
+}
+
+/// Any scale's window over four rows, pair by pair.
+#[inline(always)]
+pub fn plain<S: Vector, const SCALE: usize>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> Four<S> {
+    let mut sums = [start; 4];
+    for i in 0..=Window::<SCALE>::PAIRS {
+        let pair = s.load(pairs[i], at);
+        if i < Window::<SCALE>::PAIRS {
+            sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[i]));
+            sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[i]));
+        }
+        if i > 0 {
+            sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[i - 1]));
+            sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[i - 1]));
+        }
+    }
+    if let Some(half) = Window::<SCALE>::HALF_CENTRE {
+        for second in 0..2 {
+            let pair = s.load(pairs[Window::<SCALE>::REACH + second], at);
+            sums[2 * second] = s.dot(sums[2 * second], pair, s.splat32(two_words(half, 0)));
+            sums[2 * second + 1] = s.dot(sums[2 * second + 1], pair, s.splat32(two_words(0, half)));
+        }
+    }
+    sums
+}
+
+/// The next scale's window over the first and the third of the four rows.
+#[inline(always)]
+fn thinned<S: Vector, const SCALE: usize, const NEXT: usize>(
+    s: S,
+    pairs: &Pairs<'_>,
+    at: usize,
+    start: S::V,
+) -> [S::V; 2] {
+    let mut sums = [start; 2];
+    let first = Window::<SCALE>::REACH - Window::<NEXT>::REACH;
+    for i in 0..Window::<NEXT>::PAIRS {
+        let taps = s.splat32(Window::<NEXT>::EVEN[i]);
+        for second in 0..2 {
+            sums[second] = s.dot(sums[second], s.load(pairs[first + second + i], at), taps);
+        }
+    }
+    if let Some(half) = Window::<NEXT>::HALF_CENTRE {
+        for second in 0..2 {
+            let pair = s.load(pairs[Window::<SCALE>::REACH + second], at);
+            sums[second] = s.dot(sums[second], pair, s.splat32(two_words(half, 0)));
+        }
+    }
+    sums
+}
+
+/// What one step reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a, T> {
+    /// The first of the four rows is row `4 * index`.
+    pub index: isize,
+    /// The two row pairs that come into the window's reach.
+    pub fresh: [RowPair<'a, T>; 2],
+    /// The pairs of the next step.
+    pub soon: [RowPair<'a, T>; 2],
+}
+
+/// Reads two new row pairs into the ring and filters four rows. With `MOMENTS`, their eight planes go to `rows`; unless
+/// this is the last scale, two rows of both pictures for the next scale go to `thin`. Says whether all words were
+/// samples.
+#[inline(always)]
+pub fn vertical<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const MOMENTS: bool>(
+    s: S,
+    kind: K,
+    step: &Step<'_, K::Sample>,
+    ring: &mut Ring,
+    rows: &mut Rows,
+    thin: &mut Rows,
+) -> bool {
+    let length = 2 * K::PLANES * S::WORDS;
+    let reach = Window::<SCALE>::REACH;
+    let blocks = ring.blocks;
+    let mut ring = ring.pairs::<10>(2 * step.index - reach as isize);
+    let mut rows = rows.all::<32>();
+    let mut thin = thin.all::<4>();
+    let mut seen = s.zero();
+    for block in 0..blocks {
+        let mut ring = ring.at(block * length, length);
+        let mut rows = rows.at(block * S::WORDS, S::WORDS);
+        let mut thin = thin.at(block * S::WORDS, S::WORDS);
+        for (place, pair) in step.fresh.iter().enumerate() {
+            let cell = ring.get_mut(2 * reach + place);
+            seen = s.or(seen, expand_block(s, kind, pair, block, cell));
+        }
+        prefetch(s, &step.soon, block);
+        let mut pairs: Pairs<'_> = [&[]; 10];
+        for (place, pair) in pairs.iter_mut().enumerate() {
+            *pair = ring.get(place);
+        }
+        if MOMENTS {
+            moments::<S, K, SCALE>(s, kind, &pairs, &mut rows);
+        }
+        if NEXT < SCALES {
+            for plane in 0..2 {
+                let start = kind.mean_start(s);
+                let low = thinned::<S, SCALE, NEXT>(s, &pairs, plane * S::WORDS, start);
+                let high = thinned::<S, SCALE, NEXT>(s, &pairs, (K::PLANES + plane) * S::WORDS, start);
+                for row in 0..2 {
+                    let words = kind.mean_words(s, low[row], high[row]);
+                    s.store(thin.get_mut(2 * row + plane), 0, words);
+                }
+            }
+        }
+    }
+    !s.any(s.and(seen, s.splat16(kind.forbidden())))
+}
+
+/// A cache line holds two blocks of bytes at most.
+#[inline(always)]
+fn prefetch<S: Vector, T: Words>(s: S, soon: &[RowPair<'_, T>; 2], block: usize) {
+    if (block * S::WORDS * size_of::<T>()).is_multiple_of(64) {
+        for pair in soon {
+            for row in pair.reference.into_iter().chain(pair.distorted) {
+                s.prefetch(row, block * S::WORDS);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn moments<S: Vector, K: Kind, const SCALE: usize>(
+    s: S,
+    kind: K,
+    pairs: &Pairs<'_>,
+    rows: &mut Cells<'_, i16, 32>,
+) {
+    let half = K::PLANES * S::WORDS;
+    let low = [kind.mean::<S, SCALE>(s, pairs, 0), kind.mean::<S, SCALE>(s, pairs, S::WORDS)];
+    let high = [kind.mean::<S, SCALE>(s, pairs, half), kind.mean::<S, SCALE>(s, pairs, half + S::WORDS)];
+    for plane in 0..2 {
+        for row in 0..4 {
+            let words = kind.mean_words(s, low[plane][row], high[plane][row]);
+            s.store(rows.get_mut(8 * row + plane), 0, words);
+        }
+    }
+    product::<S, K, SCALE, 0>(s, kind, pairs, [&low, &high], rows);
+    product::<S, K, SCALE, 1>(s, kind, pairs, [&low, &high], rows);
+    product::<S, K, SCALE, 2>(s, kind, pairs, [&low, &high], rows);
+}
+
+/// One product of four rows, split into high and low words; both are biased to be signed.
+#[inline(always)]
+fn product<S: Vector, K: Kind, const SCALE: usize, const WHICH: usize>(
+    s: S,
+    kind: K,
+    pairs: &Pairs<'_>,
+    means: [&[Four<S>; 2]; 2],
+    rows: &mut Cells<'_, i16, 32>,
+) {
+    let low = kind.product::<S, SCALE, WHICH>(s, pairs, 0, means[0]);
+    let high = kind.product::<S, SCALE, WHICH>(s, pairs, K::PLANES * S::WORDS, means[1]);
+    let bias = s.splat16(i16::MIN);
+    for row in 0..4 {
+        let (low_words, high_words) = s.split(low[row], high[row]);
+        s.store(rows.get_mut(8 * row + 2 + 2 * WHICH), 0, high_words);
+        s.store(rows.get_mut(8 * row + 3 + 2 * WHICH), 0, s.xor(low_words, bias));
+    }
+}

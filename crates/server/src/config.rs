@@ -1,0 +1,271 @@
+//! What the environment and the command line decide, read once at the start.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use visus_metrics::Level;
+
+/// Who computes scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// The embedded engine, in process.
+    #[default]
+    Native,
+    /// A `vmaf` executable, as child process.
+    External,
+}
+
+impl std::str::FromStr for EngineKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "native" => Ok(Self::Native),
+            "external" => Ok(Self::External),
+            other => Err(format!("invalid engine '{other}': must be one of native|external")),
+        }
+    }
+}
+
+impl EngineKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::External => "external",
+        }
+    }
+}
+
+/// Which threads carry the doors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threading {
+    /// One event-loop thread.
+    Single,
+    #[default]
+    Multi,
+}
+
+/// How much at once, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Jobs that run at the same time, over all doors.
+    pub slots: usize,
+    /// Jobs that may wait behind them.
+    pub queue: usize,
+    /// How long results are kept.
+    pub keep: Duration,
+    /// How much memory kept results may take.
+    pub result_bytes: usize,
+    /// How long a child may score.
+    pub subprocess: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            slots: 8,
+            queue: 256,
+            keep: Duration::from_secs(3600),
+            result_bytes: 256 << 20,
+            subprocess: Duration::from_secs(600),
+        }
+    }
+}
+
+/// What the command line says.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    pub engine: Option<EngineKind>,
+    /// Further allowed roots.
+    pub allow: Vec<PathBuf>,
+    /// Whether HTTP is among the doors: it has variables of its own.
+    pub http: bool,
+    /// The program that starts children and dies with us, see [`visus_child::supervise`].
+    pub launcher: Option<PathBuf>,
+}
+
+/// Everything that is decided at the start.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub engine: EngineKind,
+    /// The `vmaf` executable that was asked for; else it is looked up.
+    pub binary: Option<PathBuf>,
+    /// Allowed roots as given, not yet resolved.
+    pub roots: Vec<PathBuf>,
+    /// Folders that hold model files.
+    pub model_dirs: Vec<PathBuf>,
+    pub limits: Limits,
+    pub level: Level,
+    pub launcher: Option<PathBuf>,
+}
+
+/// A value that start-up cannot go on with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    #[error(
+        "VMAF_MCP_ASYNC='{0}' is not understood: use asyncio, 0, false, no or an empty value for one event-loop thread; \
+         1, true, yes or trio (or leave it unset) for the multi-threaded runtime"
+    )]
+    Threading(String),
+    #[error("{name}='{value}' is not understood: {reason}")]
+    Value { name: &'static str, value: String, reason: String },
+}
+
+/// Looks up an environment variable; tests bring their own.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// The process's own environment.
+pub fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+impl Config {
+    pub fn read(flags: &Flags, env: Environment<'_>) -> Result<Self, ConfigError> {
+        let path = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let binary = path("VMAF_BIN").or_else(|| flags.http.then(|| path("VMAFX_VMAF_BINARY")).flatten());
+        let implied = if binary.is_some() { EngineKind::External } else { EngineKind::Native };
+        let model_dir = path("VMAFX_MODEL_DIR").filter(|_| flags.http);
+        let root = path("VMAF_ROOT").or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+        Ok(Self {
+            engine: flags.engine.unwrap_or(implied),
+            binary,
+            roots: roots(&root, env("VMAF_MCP_ALLOW"), model_dir.as_deref(), &flags.allow),
+            model_dirs: std::iter::once(root.join("model")).chain(model_dir).collect(),
+            limits: limits(env)?,
+            level: level(env)?,
+            launcher: flags.launcher.clone(),
+        })
+    }
+}
+
+fn roots(root: &Path, extra: Option<OsString>, model_dir: Option<&Path>, flags: &[PathBuf]) -> Vec<PathBuf> {
+    let mut roots = vec![
+        root.join("testdata"),
+        root.join("python/test/resource"),
+        root.join("model"),
+        PathBuf::from("/workspace/python/test/resource"),
+    ];
+    let extra = extra.unwrap_or_default();
+    roots.extend(std::env::split_paths(&extra).filter(|path| !path.as_os_str().is_empty()));
+    roots.extend(model_dir.map(Path::to_path_buf));
+    roots.extend_from_slice(flags);
+    roots
+}
+
+fn limits(env: Environment<'_>) -> Result<Limits, ConfigError> {
+    let defaults = Limits::default();
+    Ok(Limits {
+        slots: count("VMAF_MCP_MAX_CONCURRENT", env, defaults.slots)?,
+        queue: count("VISUS_MAX_QUEUE", env, defaults.queue)?,
+        subprocess: subprocess_limit(env).unwrap_or(defaults.subprocess),
+        ..defaults
+    })
+}
+
+fn count(name: &'static str, env: Environment<'_>, default: usize) -> Result<usize, ConfigError> {
+    let Some(value) = env(name).filter(|value| !value.is_empty()) else { return Ok(default) };
+    let value = value.to_string_lossy().into_owned();
+    match value.trim().parse() {
+        Ok(count @ 1..=10_000) => Ok(count),
+        _ => {
+            Err(ConfigError::Value { name, value, reason: "it must be a number from 1 to 10000".to_owned() })
+        }
+    }
+}
+
+/// An unusable limit is no limit at all: the default stands.
+fn subprocess_limit(env: Environment<'_>) -> Option<Duration> {
+    let text = env("VMAF_MCP_SUBPROCESS_TIMEOUT_S")?;
+    let seconds: f64 = text.to_string_lossy().trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero())
+}
+
+fn level(env: Environment<'_>) -> Result<Level, ConfigError> {
+    let best = Level::detect();
+    let Some(text) = env("VISUS_CPU").filter(|text| !text.is_empty()) else { return Ok(best) };
+    let value = text.to_string_lossy().into_owned();
+    match value.parse::<Level>() {
+        Ok(level) => Ok(best.lowered_to(level)),
+        Err(reason) => Err(ConfigError::Value { name: "VISUS_CPU", value, reason }),
+    }
+}
+
+/// Which runtime `VMAF_MCP_ASYNC` asks for.
+pub fn threading(env: Environment<'_>) -> Result<Threading, ConfigError> {
+    let Some(value) = env("VMAF_MCP_ASYNC") else { return Ok(Threading::default()) };
+    let value = value.to_string_lossy().into_owned();
+    match value.trim().to_ascii_lowercase().as_str() {
+        "" | "asyncio" | "0" | "false" | "no" => Ok(Threading::Single),
+        "1" | "true" | "yes" | "trio" => Ok(Threading::Multi),
+        _ => Err(ConfigError::Threading(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with<'a>(pairs: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
+        |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+    }
+
+    #[test]
+    fn a_binary_chooses_the_external_engine() {
+        let flags = Flags::default();
+        assert_eq!(Config::read(&flags, &with(&[])).unwrap().engine, EngineKind::Native);
+        let set = Config::read(&flags, &with(&[("VMAF_BIN", "/x/vmaf")])).unwrap();
+        assert_eq!((set.engine, set.binary), (EngineKind::External, Some(PathBuf::from("/x/vmaf"))));
+        let alias = [("VMAFX_VMAF_BINARY", "/y/vmaf")];
+        assert_eq!(Config::read(&flags, &with(&alias)).unwrap().binary, None);
+        let http = Flags { http: true, ..Flags::default() };
+        assert_eq!(Config::read(&http, &with(&alias)).unwrap().binary, Some(PathBuf::from("/y/vmaf")));
+        let both = [("VMAFX_VMAF_BINARY", "/y/vmaf"), ("VMAF_BIN", "/x/vmaf")];
+        assert_eq!(Config::read(&http, &with(&both)).unwrap().binary, Some(PathBuf::from("/x/vmaf")));
+        let native = Flags { engine: Some(EngineKind::Native), ..Flags::default() };
+        assert_eq!(Config::read(&native, &with(&both)).unwrap().engine, EngineKind::Native);
+    }
+
+    #[test]
+    fn roots_are_added_never_replaced() {
+        let env = [("VMAF_ROOT", "/r"), ("VMAF_MCP_ALLOW", "/a::/b")];
+        let flags = Flags { allow: vec![PathBuf::from("/c")], ..Flags::default() };
+        let roots = Config::read(&flags, &with(&env)).unwrap().roots;
+        let expected = [
+            "/r/testdata",
+            "/r/python/test/resource",
+            "/r/model",
+            "/workspace/python/test/resource",
+            "/a",
+            "/b",
+            "/c",
+        ];
+        assert_eq!(roots, expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn limits_and_unusable_values() {
+        let read = |env: &[(&str, &str)]| Config::read(&Flags::default(), &with(env));
+        assert_eq!(read(&[("VMAF_MCP_MAX_CONCURRENT", "3")]).unwrap().limits.slots, 3);
+        assert!(read(&[("VMAF_MCP_MAX_CONCURRENT", "0")]).is_err());
+        for (text, seconds) in
+            [("5", 5.0), ("0.5", 0.5), ("0", 600.0), ("-1", 600.0), ("x", 600.0), ("inf", 600.0)]
+        {
+            let limits = read(&[("VMAF_MCP_SUBPROCESS_TIMEOUT_S", text)]).unwrap().limits;
+            assert_eq!(limits.subprocess.as_secs_f64(), seconds, "{text}");
+        }
+    }
+
+    #[test]
+    fn threading_words() {
+        let read = |text: &str| threading(&with(&[("VMAF_MCP_ASYNC", text)]));
+        assert_eq!(threading(&with(&[])), Ok(Threading::Multi));
+        for text in ["", "asyncio", "0", "false", "no", "No"] {
+            assert_eq!(read(text), Ok(Threading::Single), "{text}");
+        }
+        for text in ["1", "true", "yes", "trio"] {
+            assert_eq!(read(text), Ok(Threading::Multi), "{text}");
+        }
+        assert!(read("uvloop").unwrap_err().to_string().contains("asyncio, 0, false, no"));
+    }
+}

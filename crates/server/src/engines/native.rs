@@ -1,0 +1,201 @@
+//! The embedded engine.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use visus_engine::model::automatic;
+use visus_engine::{EngineError, Event, FeatureSpec, Flow, ModelSpec, NamedModel, Plan, Settings, Side, run};
+use visus_metrics::Level;
+use visus_report::full::InputFacts;
+use visus_video::Source;
+
+use super::{ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
+use crate::ToolError;
+use crate::config::EngineKind;
+use crate::error::chain;
+use crate::jobs::Context;
+use crate::report::{EngineFacts, ModelFacts, ScoreReport};
+
+/// The backends of this build.
+pub const AVAILABLE: [&str; 1] = ["cpu"];
+
+/// The model that fits almost any size.
+const FALLBACK: &str = "vmaf_v0.6.1";
+
+/// Progress is told at most so often.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// Refuses a backend that this build does not have.
+pub fn check_backend(backend: &str) -> Result<(), ToolError> {
+    if backend == "auto" || AVAILABLE.contains(&backend) {
+        return Ok(());
+    }
+    Err(unavailable(backend, &AVAILABLE))
+}
+
+/// Scores in this process.
+pub fn score(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreReport, ToolError> {
+    check_backend(&task.backend)?;
+    let (reference, distorted) = (task.reference.source(task.raw)?, task.distorted.source(task.raw)?);
+    let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
+    let totals = [reference.total_frames(), distorted.total_frames()];
+    let ScoreTask { models, features, tuning, mut notes, .. } = task;
+    let features: Vec<FeatureSpec> = features.into_iter().map(|(_, spec)| spec).collect();
+    let plan = plan(models, &features, !tuning.no_prediction, &*reference, &mut notes)?;
+    let settings = settings(&tuning, level);
+    let outcome = run_told(&plan, reference, distorted, &settings, context)?;
+    notes.extend(warnings(&facts));
+    notes.extend(outcome.shorter.map(|side| shorter(side, outcome.frames, totals)));
+    let [reference, distorted] = facts;
+    let models: Vec<ModelFacts> = plan.models().map(model_facts).collect();
+    let mut report = ScoreReport {
+        engine: EngineFacts {
+            kind: EngineKind::Native,
+            version: crate::VERSION.to_owned(),
+            cpu_level: Some(outcome.level.name().to_owned()),
+            binary: None,
+        },
+        backend_requested: task.backend,
+        backend_used: "cpu".to_owned(),
+        mismatched_model: models.iter().find_map(|model| model_mismatch(&model.label, &outcome.format)),
+        models,
+        extra_columns: plan.extra_columns().map(str::to_owned).collect(),
+        reference,
+        distorted,
+        outcome,
+        foreign_pooled: None,
+        text: None,
+        precision: task.precision,
+        detail: task.detail,
+        notes,
+    };
+    if let Some((name, format)) = task.format {
+        let bytes = report.write(format).map_err(|error| ToolError::failed(&error))?;
+        report.text = Some((name, String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    Ok(report)
+}
+
+/// Loads models from their opened files, and collects what is to be computed.
+fn plan(
+    wish: ModelWish,
+    features: &[FeatureSpec],
+    predict: bool,
+    source: &dyn Source,
+    notes: &mut Vec<String>,
+) -> Result<Plan, ToolError> {
+    let build = |models: Vec<NamedModel>| {
+        Plan::with_models(models, features, predict).map_err(|error| ToolError::Refused(chain(&error)))
+    };
+    match wish {
+        ModelWish::These(models) => build(models.into_iter().map(load).collect::<Result<_, _>>()?),
+        ModelWish::Auto => {
+            let (version, reason) = automatic(source.format(), source.frame_rate());
+            let plan = build(vec![load_version(version)?])?;
+            let Err(error) = plan.check_format(source.format()) else {
+                notes.push(reason);
+                return Ok(plan);
+            };
+            notes.push(format!("model {FALLBACK}: {version} is out, {}", chain(&error)));
+            build(vec![load_version(FALLBACK)?])
+        }
+    }
+}
+
+fn load_version(version: &str) -> Result<NamedModel, ToolError> {
+    NamedModel::load(&ModelSpec::version(version)).map_err(|error| ToolError::failed(&error))
+}
+
+/// The largest model file that is read; the largest known one has 0.4 MB.
+const MAX_MODEL_BYTES: u64 = 64 << 20;
+
+fn load(wanted: WantedModel) -> Result<NamedModel, ToolError> {
+    let Some(opened) = wanted.file else {
+        return NamedModel::load(&wanted.spec).map_err(|error| ToolError::failed(&error));
+    };
+    let label = crate::error::cleaned(&opened.path.to_string_lossy());
+    let mut text = String::new();
+    let read = opened.file.take(MAX_MODEL_BYTES).read_to_string(&mut text);
+    read.map_err(|error| ToolError::Failed(format!("model {label}: {error}")))?;
+    NamedModel::from_json(&wanted.spec, label, &text).map_err(|error| ToolError::failed(&error))
+}
+
+fn settings(tuning: &Tuning, level: Level) -> Settings {
+    let defaults = Settings::default();
+    let most = defaults.threads.max(64) as u64;
+    Settings {
+        threads: tuning.threads.map_or(defaults.threads, |threads| threads.min(most) as usize),
+        subsample: tuning.subsample.max(1),
+        frames: tuning.frame_cnt,
+        skip_reference: tuning.skip_ref,
+        skip_distorted: tuning.skip_dist,
+        level: masked(level, tuning.cpumask.unwrap_or(0)),
+    }
+}
+
+/// The level that libvmaf's bits for AVX2 and AVX-512 leave.
+fn masked(level: Level, cpumask: u64) -> Level {
+    const AVX2: u64 = 1 << 3;
+    const AVX512: u64 = 1 << 4;
+    if cpumask & AVX2 != 0 {
+        level.lowered_to(Level::Scalar)
+    } else if cpumask & AVX512 != 0 {
+        level.lowered_to(Level::Avx2)
+    } else {
+        level
+    }
+}
+
+fn run_told(
+    plan: &Plan,
+    reference: Box<dyn Source>,
+    distorted: Box<dyn Source>,
+    settings: &Settings,
+    context: &Context,
+) -> Result<visus_engine::Outcome, ToolError> {
+    let (mut total, mut counted, mut told) = (None, 0, Instant::now());
+    let mut sink = |event: Event<'_>| {
+        match event {
+            Event::Started { total: frames, .. } => {
+                total = frames;
+                context.progress(0, total, "scoring");
+            }
+            Event::Progress { done } => {
+                context.count_frames(done.saturating_sub(counted));
+                counted = done;
+                if told.elapsed() >= TELL_EVERY {
+                    told = Instant::now();
+                    context.progress(done, total, "scoring");
+                }
+            }
+            _ => {}
+        }
+        Flow::Continue
+    };
+    run(plan, reference, distorted, settings, &context.cancel, &mut sink).map_err(|error| match error {
+        EngineError::Cancelled => ToolError::Cancelled,
+        other => ToolError::failed(&other),
+    })
+}
+
+fn model_facts(model: &NamedModel) -> ModelFacts {
+    ModelFacts {
+        name: model.name.clone(),
+        label: model.label.clone(),
+        sha256: Some(model.sha256.clone()),
+        highest: model.model.clip.map(|clip| clip.max),
+    }
+}
+
+fn warnings(facts: &[InputFacts; 2]) -> Vec<String> {
+    let named = |side: Side, facts: &InputFacts| -> Vec<String> {
+        facts.warnings.iter().map(|warning| format!("{side}: {warning}")).collect()
+    };
+    [named(Side::Reference, &facts[0]), named(Side::Distorted, &facts[1])].concat()
+}
+
+fn shorter(side: Side, frames: u64, totals: [Option<u64>; 2]) -> String {
+    let longer = if side == Side::Reference { totals[1] } else { totals[0] };
+    let longer = longer.map_or(String::new(), |total| format!(", the other one has {total}"));
+    format!("the {side} video ended after {frames} frames{longer}; only the common frames are scored")
+}

@@ -1,0 +1,155 @@
+//! Accepting connections, speaking HTTP/1.1 on them, and stopping gracefully.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+use super::settings::{Limits, StartError};
+use super::socket::{self, Peer, Socket};
+use super::spoken::{self, Spoken};
+
+/// Time for a TLS handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// The largest head of a request, in bytes.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// A pause after a failed accept: mostly a lack of descriptors, which passes.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Opens the port.
+pub async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+}
+
+/// Everything a connection is served with.
+#[derive(Clone)]
+pub struct Service {
+    pub app: Router,
+    pub tls: Option<TlsAcceptor>,
+    pub limits: Limits,
+}
+
+/// The connections that are open.
+#[derive(Clone, Debug)]
+pub struct Connections {
+    open: Arc<Semaphore>,
+    most: usize,
+}
+
+impl Connections {
+    pub fn new(most: usize) -> Self {
+        Self { open: Arc::new(Semaphore::new(most)), most }
+    }
+
+    /// Waits until none is open.
+    pub async fn none(&self) {
+        let most = u32::try_from(self.most).unwrap_or(u32::MAX);
+        let _ = self.open.acquire_many(most).await;
+    }
+}
+
+/// Accepts until `stop` is set; connections that are open then finish what they are at and close.
+pub async fn accept(
+    listener: TcpListener,
+    service: Service,
+    connections: Connections,
+    mut stop: watch::Receiver<bool>,
+) {
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        match accepted {
+            Ok((stream, _)) => take(stream, &service, &connections, &stop),
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn take(stream: TcpStream, service: &Service, connections: &Connections, stop: &watch::Receiver<bool>) {
+    match Arc::clone(&connections.open).try_acquire_owned() {
+        Ok(permit) => {
+            tokio::spawn(connection(stream, service.clone(), stop.clone(), permit));
+        }
+        Err(_) if service.tls.is_none() => {
+            tokio::spawn(turn_away(stream));
+        }
+        Err(_) => {}
+    }
+}
+
+/// An answer for a client too many, without reading what it wants.
+async fn turn_away(mut stream: TcpStream) {
+    let answer = spoken::dressed("503 Service Unavailable", "too many connections", "retry-after: 1\r\n");
+    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(&answer)).await;
+    socket::close(stream).await;
+}
+
+async fn connection(
+    stream: TcpStream,
+    service: Service,
+    stop: watch::Receiver<bool>,
+    _open: OwnedSemaphorePermit,
+) {
+    let socket = Socket::new(stream, service.limits.stalled_write);
+    let peer = socket.peer();
+    match service.tls.clone() {
+        None => converse(socket, peer, &service, stop).await,
+        Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(socket)).await {
+            Ok(Ok(stream)) => converse(stream, peer, &service, stop).await,
+            Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => tracing::debug!("TLS handshake took too long"),
+        },
+    }
+}
+
+/// Serves requests on one connection, one after the other.
+async fn converse<T>(stream: T, peer: Peer, service: &Service, mut stop: watch::Receiver<bool>)
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let app = service.app.clone();
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(peer.clone());
+        app.clone().oneshot(request)
+    });
+    let mut connection = http1::Builder::new()
+        .half_close(true)
+        .timer(TokioTimer::new())
+        .header_read_timeout(service.limits.head)
+        .max_header_size(HEAD_BYTES)
+        .serve_connection(TokioIo::new(Spoken::new(stream)), answer);
+    let mut stopping = false;
+    let result = loop {
+        tokio::select! {
+            result = poll_fn(|context| connection.poll_without_shutdown(context)) => break result,
+            _ = stop.wait_for(|stop| *stop), if !stopping => {
+                stopping = true;
+                std::pin::Pin::new(&mut connection).graceful_shutdown();
+            }
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!(%error, "connection ended");
+    }
+    socket::close(connection.into_parts().io.into_inner()).await;
+}

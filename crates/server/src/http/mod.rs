@@ -1,0 +1,133 @@
+//! The HTTP door: REST at `/v1`, MCP at `/mcp`, health, metrics and the description of it all.
+//!
+//! A request passes the gate (id, names, size, token), then its route. Every answer is JSON with the request's id, whoever
+//! refused. A client that leaves drops its route's future, and with it the work it asked for.
+
+mod answer;
+mod auth;
+mod body;
+mod events;
+mod gate;
+mod health;
+mod jobs;
+mod listen;
+mod log;
+mod mcp;
+mod meters;
+mod openapi;
+mod origin;
+mod refusal;
+mod routes;
+mod score;
+mod settings;
+mod signals;
+mod socket;
+mod spoken;
+mod start;
+mod tls;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::Server;
+use crate::jobs::Owner;
+use crate::mcp::http::{McpService, Options};
+pub use auth::Access;
+use meters::Meters;
+pub use settings::{Flags, Settings, StartError};
+pub use start::serve;
+
+/// What the routes share.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub core: Server,
+    /// Everybody with the token is one and the same.
+    pub owner: Owner,
+    pub mcp: McpService,
+    pub meters: Meters,
+    pub draining: AtomicBool,
+    pub limits: settings::Limits,
+}
+
+/// A door with its port open, not yet answering.
+pub struct Door {
+    listener: TcpListener,
+    service: listen::Service,
+    app: Arc<App>,
+    shutdown: CancellationToken,
+}
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Door").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+impl Door {
+    /// Checks everything that can be wrong and opens the port.
+    pub async fn bind(settings: Settings, core: Server) -> Result<Self, StartError> {
+        let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
+        let listener = listen::bind(settings.address).await?;
+        let limits = settings.limits;
+        let shutdown = CancellationToken::new();
+        let options = Options { shutdown: shutdown.clone(), ..Options::default() };
+        let app = App {
+            mcp: crate::mcp::http::service(core.clone(), options),
+            core,
+            owner: Owner::new("http"),
+            meters: Meters::default(),
+            draining: AtomicBool::new(false),
+            limits,
+        };
+        let app = Arc::new(app);
+        let gate = gate::Gate { access: settings.access, names: settings.names };
+        let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
+        Ok(Self { listener, service, app, shutdown })
+    }
+
+    /// Where it listens; with port 0 the system chose the port.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listener.local_addr().ok()
+    }
+
+    /// Answers until `stop` tells to end, then lets what runs go on for a while and ends the rest. A second `stop` ends
+    /// it at once.
+    pub async fn run(self, mut stop: impl AsyncFnMut()) {
+        let Self { listener, service, app, shutdown } = self;
+        let drain = service.limits.drain;
+        let (stopping, watcher) = watch::channel(false);
+        let connections = listen::Connections::new(service.limits.connections);
+        let accept = tokio::spawn(listen::accept(listener, service, connections.clone(), watcher));
+        stop().await;
+        tracing::info!("stopping: no new work is taken, what runs may finish");
+        app.draining.store(true, Ordering::Release);
+        app.core.jobs().close();
+        let _ = stopping.send(true);
+        let _ = accept.await;
+        let quiet = async {
+            app.core.jobs().idle(drain).await;
+            connections.none().await;
+        };
+        tokio::select! {
+            done = tokio::time::timeout(drain, quiet) => if done.is_ok() { return },
+            () = stop() => {}
+        }
+        tracing::warn!("stopping: ending what still runs");
+        app.core.jobs().cancel_all();
+        shutdown.cancel();
+        app.core.jobs().idle(LAST_WORDS).await;
+        let _ = tokio::time::timeout(LAST_WORDS, connections.none()).await;
+    }
+}
+
+/// For cancelled work to end and its clients to hear of it.
+const LAST_WORDS: Duration = Duration::from_secs(2);

@@ -1,0 +1,75 @@
+//! From the command line to a running server, and back to an exit.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+use super::settings::{Flags, Settings, StartError, TOKEN};
+use super::signals::Signals;
+use super::{Door, log};
+use crate::Server;
+use crate::config::{self, Config, Threading};
+
+/// How long threads that are stuck in the system may hold up the exit.
+const LEFTOVERS: Duration = Duration::from_millis(500);
+
+/// Serves until SIGTERM or SIGINT. Everything that is wrong with flags or environment is told before the port opens.
+pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
+    let environment = |name: &str| config::environment(name);
+    let word = flags.log_level.clone().map(OsString::from).or_else(|| environment(log::LOG_LEVEL));
+    log::start(log::level(&word.unwrap_or_default().to_string_lossy())?);
+    let settings = Settings::new(flags, &environment)?;
+    let core = config::Flags { http: true, ..core.clone() };
+    let config = Config::read(&core, &environment).map_err(other)?;
+    let runtime = runtime(&environment)?;
+    let result = runtime.block_on(answer(settings, config));
+    runtime.shutdown_timeout(LEFTOVERS);
+    result
+}
+
+fn other(error: impl std::fmt::Display) -> StartError {
+    StartError::Other(error.to_string())
+}
+
+fn runtime(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Runtime, StartError> {
+    let mut builder = match config::threading(environment).map_err(other)? {
+        Threading::Single => Builder::new_current_thread(),
+        Threading::Multi => Builder::new_multi_thread(),
+    };
+    builder.enable_all().build().map_err(other)
+}
+
+async fn answer(settings: Settings, config: Config) -> Result<(), StartError> {
+    let mut signals = Signals::new()?;
+    let made_up = settings.access.made_up().map(str::to_owned);
+    let scheme = if settings.tls.is_some() { "https" } else { "http" };
+    let door = Door::bind(settings, Server::new(config)).await?;
+    announce(&door, scheme, made_up.as_deref());
+    door.run(async || signals.next().await).await;
+    Ok(())
+}
+
+/// Where to find the server, whatever the log level; and the token, this once.
+fn announce(door: &Door, scheme: &str, made_up: Option<&str>) {
+    if let Some(address) = door.address() {
+        let text = format!(
+            "listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json"
+        );
+        say(
+            &json!({ "timestamp": log::now(), "level": "info", "message": text, "address": address.to_string() }),
+        );
+    }
+    if let Some(token) = made_up {
+        let text = format!(
+            "{TOKEN} is not set: clients of this run need the token in this line, which is shown once"
+        );
+        say(&json!({ "timestamp": log::now(), "level": "warning", "message": text, "token": token }));
+    }
+}
+
+fn say(line: &Value) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}

@@ -1,0 +1,238 @@
+//! The table behind the handles: slots, queue, results.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use visus_engine::Cancel;
+
+use super::{Context, Counts, Job, JobHandle, Owner, Progress, State, Status, Work};
+use crate::ToolError;
+use crate::config::Limits;
+
+/// What all handles share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub limits: Limits,
+    pub frames: AtomicU64,
+    table: Mutex<Table>,
+}
+
+impl Shared {
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, frames: AtomicU64::new(0), table: Mutex::default() }
+    }
+
+    /// Nothing in here can be left half done, so a thread that panicked with the lock does no harm.
+    pub fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Table {
+    jobs: HashMap<String, Job>,
+    /// Ids by order of submission.
+    order: BTreeMap<u64, String>,
+    next: u64,
+    queue: VecDeque<(String, Work)>,
+    running: usize,
+    pub closed: bool,
+    /// How long jobs took lately, for the advice when to come back.
+    pace: Option<Duration>,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table({} jobs, {} running, {} queued)", self.jobs.len(), self.running, self.queue.len())
+    }
+}
+
+/// The time that is advised while nothing is known of how long jobs take.
+const FIRST_ADVICE: Duration = Duration::from_secs(5);
+const LONGEST_ADVICE: Duration = Duration::from_secs(300);
+
+impl Table {
+    pub fn find(&self, owner: &Owner, id: &str) -> Option<&Job> {
+        self.jobs.get(id).filter(|job| job.owner == *owner)
+    }
+
+    pub fn of(&self, owner: &Owner) -> impl Iterator<Item = (&String, &Job)> {
+        let in_order = self.order.values().filter_map(|id| Some((id, self.jobs.get(id)?)));
+        in_order.filter(move |(_, job)| job.owner == *owner)
+    }
+
+    pub fn unfinished(&self) -> Vec<String> {
+        let unfinished = |(id, job): (&String, &Job)| job.ended.is_none().then(|| id.clone());
+        self.jobs.iter().filter_map(unfinished).collect()
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts {
+            queued: self.queue.len(),
+            running: self.running,
+            kept: self.jobs.values().filter(|job| job.ended.is_some()).count(),
+            kept_bytes: self.jobs.values().map(Job::kept_bytes).sum(),
+            frames_scored: 0,
+        }
+    }
+
+    /// Drops results that are too old, and the oldest ones beyond the limit of memory. Also the number of finished
+    /// jobs is bounded, since a failed one takes memory too.
+    pub fn forget_old(&mut self, limits: &Limits) {
+        const MOST_KEPT: usize = 4096;
+        let mut bytes = 0;
+        let mut kept = 0;
+        let mut gone = Vec::new();
+        for (number, id) in self.order.iter().rev() {
+            let Some(job) = self.jobs.get(id) else { continue };
+            let Some(ended) = job.ended else { continue };
+            bytes += job.kept_bytes();
+            kept += 1;
+            if ended.elapsed() >= limits.keep || bytes > limits.result_bytes || kept > MOST_KEPT {
+                bytes -= job.kept_bytes();
+                gone.push((*number, id.clone()));
+            }
+        }
+        for (number, id) in gone {
+            self.order.remove(&number);
+            self.jobs.remove(&id);
+        }
+    }
+
+    fn busy(&self, limits: &Limits) -> ToolError {
+        let pace = self.pace.unwrap_or(FIRST_ADVICE);
+        // The queue empties at the pace of all slots together; one place is enough.
+        let retry_after = (pace / limits.slots.max(1) as u32).clamp(Duration::from_secs(1), LONGEST_ADVICE);
+        ToolError::Busy { running: self.running, queued: self.queue.len(), retry_after }
+    }
+
+    fn insert(&mut self, owner: &Owner, tool: &'static str) -> (String, watch::Receiver<State>) {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        let state = State { status: Status::Queued, progress: Progress::default() };
+        let (state, watcher) = watch::channel(state);
+        let job = Job {
+            owner: owner.clone(),
+            tool,
+            state,
+            cancel: Cancel::new(),
+            submitted: Instant::now(),
+            started: None,
+            ended: None,
+        };
+        self.jobs.insert(id.clone(), job);
+        self.order.insert(self.next, id.clone());
+        self.next += 1;
+        (id, watcher)
+    }
+
+    /// Takes back what [`Table::insert`] put in.
+    fn remove(&mut self, id: &str) {
+        self.jobs.remove(id);
+        self.order.retain(|_, known| known != id);
+    }
+
+    /// The next job whose owner still wants it, marked as running.
+    fn start_next(&mut self, shared: &Arc<Shared>) -> Option<(String, Work, Context)> {
+        while let Some((id, work)) = self.queue.pop_front() {
+            let Some(job) = self.jobs.get_mut(&id).filter(|job| job.ended.is_none()) else { continue };
+            job.started = Some(Instant::now());
+            job.state.send_modify(|state| state.status = Status::Running);
+            let context = Context::new(job.cancel.clone(), job.state.clone(), Arc::clone(shared));
+            return Some((id, work, context));
+        }
+        None
+    }
+
+    fn finish(&mut self, id: &str, result: Result<crate::report::Output, ToolError>, limits: &Limits) {
+        if let Some(job) = self.jobs.get_mut(id) {
+            job.ended = Some(Instant::now());
+            let ran = job.started.map(|started| started.elapsed());
+            self.pace = match (self.pace, ran) {
+                (Some(pace), Some(ran)) => Some((pace * 7 + ran) / 8),
+                (pace, ran) => ran.or(pace),
+            };
+            let status = match result {
+                Ok(output) => Status::Done(Arc::new(output)),
+                Err(ToolError::Cancelled) => Status::Cancelled,
+                Err(error) => Status::Failed(error),
+            };
+            job.state.send_modify(|state| state.status = status);
+        }
+        self.forget_old(limits);
+    }
+}
+
+pub(super) fn submit(
+    shared: &Arc<Shared>,
+    owner: &Owner,
+    tool: &'static str,
+    work: Work,
+) -> Result<JobHandle, ToolError> {
+    let mut table = shared.lock();
+    table.forget_old(&shared.limits);
+    if table.closed {
+        return Err(ToolError::Closing);
+    }
+    let free = table.running < shared.limits.slots;
+    if !free && table.queue.len() >= shared.limits.queue {
+        return Err(table.busy(&shared.limits));
+    }
+    let (id, watcher) = table.insert(owner, tool);
+    table.queue.push_back((id.clone(), work));
+    if free {
+        table.running += 1;
+        if let Err(error) = start_thread(shared) {
+            table.running -= 1;
+            table.queue.retain(|(queued, _)| *queued != id);
+            table.remove(&id);
+            return Err(ToolError::Failed(format!("no thread for the work: {error}")));
+        }
+    }
+    drop(table);
+    Ok(JobHandle::new(id, Arc::clone(shared), watcher))
+}
+
+/// A thread that holds one slot for as long as there is work.
+fn start_thread(shared: &Arc<Shared>) -> std::io::Result<()> {
+    let shared = Arc::clone(shared);
+    let body = move || {
+        loop {
+            let mut table = shared.lock();
+            let Some((id, work, context)) = table.start_next(&shared) else {
+                table.running -= 1;
+                return;
+            };
+            drop(table);
+            let result = work_safely(work, &context);
+            shared.lock().finish(&id, result, &shared.limits);
+        }
+    };
+    std::thread::Builder::new().name("job".to_owned()).spawn(body).map(drop)
+}
+
+/// Work that panics fails; the slot lives on.
+fn work_safely(work: Work, context: &Context) -> Result<crate::report::Output, ToolError> {
+    let result = catch_unwind(AssertUnwindSafe(|| work(context)));
+    result.unwrap_or_else(|panic| {
+        let words = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(ToolError::Failed(format!("internal error: {words}")))
+    })
+}
+
+/// Fires the job's switch. One that still waits is over at once; a running one ends itself.
+pub(super) fn cancel(shared: &Shared, id: &str) {
+    let mut table = shared.lock();
+    let Some(job) = table.jobs.get_mut(id).filter(|job| job.ended.is_none()) else { return };
+    job.cancel.fire();
+    if job.started.is_none() {
+        job.ended = Some(Instant::now());
+        job.state.send_modify(|state| state.status = Status::Cancelled);
+        // Its work goes now: files that it holds open are closed.
+        table.queue.retain(|(queued, _)| queued != id);
+    }
+}

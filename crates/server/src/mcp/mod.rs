@@ -1,0 +1,185 @@
+//! The MCP door: one handler for both transports and both eras of the protocol.
+//!
+//! [`stdio`] serves standard input and output, [`http`] is a service to mount at `/mcp`. What a tool does, and its words,
+//! live in [`crate::tools`]; here they are listed, called, watched and cancelled.
+
+mod call;
+mod complete;
+pub mod http;
+mod listing;
+mod prompts;
+mod resources;
+pub mod stdio;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Icon, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use crate::Server;
+use crate::jobs::Owner;
+
+/// What a client may remember of lists that do not change, in milliseconds.
+const FIXED: u64 = 3_600_000;
+/// What changes with every job is not to be remembered.
+const CHANGING: u64 = 0;
+
+/// The handler. Clones are cheap: all state is the server's.
+#[derive(Clone, Debug)]
+pub struct Door {
+    server: Server,
+    calls: http::Calls,
+}
+
+impl Door {
+    pub fn new(server: Server) -> Self {
+        Self { server, calls: http::Calls::default() }
+    }
+
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    pub(crate) fn calls(&self) -> &http::Calls {
+        &self.calls
+    }
+}
+
+/// Who sent the request: the door in front says so, or it is the one at standard input.
+fn owner(context: &RequestContext<RoleServer>) -> Owner {
+    let parts = context.extensions.get::<::http::request::Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Owner>()).cloned().unwrap_or_else(Owner::local)
+}
+
+/// All lists fit on one page, so no cursor was ever given out.
+fn check_cursor(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor.as_ref()) {
+        None => Ok(()),
+        Some(cursor) => {
+            let text = format!("invalid cursor '{}': this list has one page", crate::error::cleaned(cursor));
+            Err(ErrorData::invalid_params(text, None))
+        }
+    }
+}
+
+const INSTRUCTIONS: &str = "Visus measures how good a video looks: VMAF and its siblings, equal to libvmaf's. Score Y4M or \
+raw YUV files with vmaf_score; a long clip takes background=true and get_job. Files must lie under the allowed roots. Scores \
+run from 0 to 100; 93 and more is hard to tell from the reference, 6 points are a visible step. Look at p5 and the worst \
+second, not only at the mean.";
+
+/// An eye, as a picture that needs no network.
+const ICON: &str = "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCI+PHBhdGggZD0iTTIgMTJDNiA0IDE4IDQgMjIgMTJDMTggMjAgNiAyMCAyIDEyWiIgZmlsbD0iIzFmNmZlYiIvPjxjaXJjbGUgY3g9IjEyIiBjeT0iMTIiIHI9IjQiIGZpbGw9IiNmZmYiLz48L3N2Zz4=";
+
+pub(crate) fn icon() -> Icon {
+    Icon::new(ICON).with_mime_type("image/svg+xml").with_sizes(vec!["any".to_owned()])
+}
+
+impl ServerHandler for Door {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .enable_completions();
+        let identity = Implementation::new("visus", env!("CARGO_PKG_VERSION"))
+            .with_title("Visus")
+            .with_description("Scores video quality: VMAF and its siblings, exactly and fast")
+            .with_icons(vec![icon()]);
+        ServerConfig::new(capabilities.build()).with_server_info(identity).with_instructions(INSTRUCTIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        listing::TOOLS.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        check_cursor(request.as_ref())?;
+        Ok(ListToolsResult::with_all_items(listing::TOOLS.clone()).with_ttl_ms(FIXED))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        call::call(self, request, context).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        check_cursor(request.as_ref())?;
+        let resources = resources::list(&self.server, &owner(&context));
+        Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(CHANGING))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        check_cursor(request.as_ref())?;
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()).with_ttl_ms(FIXED))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let (server, owner, uri) = (self.server.clone(), owner(&context), request.uri);
+        let read = crate::blocking(move || resources::read(&server, &owner, &uri)).await;
+        Ok(read.map_err(|error| ErrorData::internal_error(error.to_string(), None))??.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        check_cursor(request.as_ref())?;
+        Ok(ListPromptsResult::with_all_items(prompts::list()).with_ttl_ms(FIXED))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(prompts::get(&request.name, request.arguments.as_ref())?.into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        complete::complete(&self.server, &owner(&context), &request)
+    }
+
+    /// What comes here is unknown, or a known method whose parameters have the wrong shape.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        const KNOWN: [&str; 5] =
+            ["tools/call", "resources/read", "prompts/get", "completion/complete", "initialize"];
+        if KNOWN.contains(&request.method.as_str()) {
+            let text = format!("invalid params for {}", request.method);
+            return Err(ErrorData::invalid_params(text, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, crate::error::cleaned(&request.method), None))
+    }
+}

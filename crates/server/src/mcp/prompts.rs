@@ -1,0 +1,113 @@
+//! Prompts for what people really do with scores.
+
+use rmcp::ErrorData;
+use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+use serde_json::Value;
+
+/// An argument: name, title, help, and whether it must be there.
+struct Argument(&'static str, &'static str, &'static str, bool);
+
+struct Workflow {
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    arguments: &'static [Argument],
+    /// The text; `{name}` stands for an argument.
+    text: &'static str,
+}
+
+const REFERENCE: Argument = Argument("reference", "Reference", "Path of the reference video", true);
+const DISTORTED: Argument = Argument("distorted", "Distorted", "Path of the video to judge", true);
+const MODEL: Argument = Argument("model", "Model", "Model to use; 'auto' picks by size", false);
+
+const WORKFLOWS: &[Workflow] = &[
+    Workflow {
+        name: "judge_encode",
+        title: "Judge an encode",
+        about: "Is this encode good enough, and where is it not?",
+        arguments: &[REFERENCE, DISTORTED, MODEL],
+        text: "Judge how good the video {distorted} looks against its reference {reference}.\n\
+               1. Call vmaf_score with ref, dis and model '{model}' (raw YUV also needs width, height, pixfmt and bitdepth). If it \
+               may take more than a minute, set background and poll get_job.\n\
+               2. Read the verdict, then p5, the worst second and the curve: a good mean can hide a bad second.\n\
+               3. Say in three sentences: is it good enough for its purpose, where is it worst, what would you change. Name frame \
+               numbers. Repeat any warning of the result.",
+    },
+    Workflow {
+        name: "choose_crf",
+        title: "Choose a CRF",
+        about: "Which quality setting meets a target score at the smallest size?",
+        arguments: &[
+            REFERENCE,
+            Argument("encoder", "Encoder", "The encoder, such as libx264 or libsvtav1", false),
+            Argument("target", "Target", "The VMAF score to reach, such as 95", false),
+            MODEL,
+        ],
+        text: "Find the largest CRF of {encoder} whose encode of {reference} still reaches VMAF {target}.\n\
+               Bisect: encode at a middle CRF with the tools you have, decode to Y4M, call vmaf_score with model '{model}' and \
+               detail 'summary', and halve the range; stop after at most 8 encodes. Judge by the mean, but report p5 as well. \
+               Say which CRF to use, what it measured, its bitrate, and how sure you are. If you cannot encode here, give the \
+               commands instead.",
+    },
+    Workflow {
+        name: "find_flaws",
+        title: "Find what went wrong",
+        about: "Why is the score low: blur, banding, frames out of step, or something else?",
+        arguments: &[REFERENCE, DISTORTED],
+        text: "Find out why {distorted} scores low against {reference}.\n\
+               1. Call vmaf_score with detail 'summary' and feature ['psnr','float_ssim','cambi','ciede'].\n\
+               2. If every frame scores low, the videos may be out of step: try frame_skip_ref or frame_skip_dist of 1, 2 and 3 with \
+               frame_cnt 50 and see whether the score jumps.\n\
+               3. Low vif and adm with good psnr means blur; a cambi above 5 means banding; a bad psnr with good vif means \
+               brightness or colour. A dip of a few frames means a damaged or dropped frame.\n\
+               4. Say what is wrong, in which frames, how sure you are, and what to check next.",
+    },
+];
+
+pub fn list() -> Vec<Prompt> {
+    let argument = |Argument(name, title, help, required): &Argument| {
+        PromptArgument::new(*name).with_title(*title).with_description(*help).with_required(*required)
+    };
+    let prompt = |workflow: &Workflow| {
+        let arguments = workflow.arguments.iter().map(argument).collect();
+        Prompt::new(workflow.name, Some(workflow.about), Some(arguments))
+            .with_title(workflow.title)
+            .with_icons(vec![super::icon()])
+    };
+    WORKFLOWS.iter().map(prompt).collect()
+}
+
+/// Whether there is a prompt of this name.
+pub fn exists(name: &str) -> bool {
+    WORKFLOWS.iter().any(|workflow| workflow.name == name)
+}
+
+pub fn get(name: &str, given: Option<&JsonObject>) -> Result<GetPromptResult, ErrorData> {
+    let workflow = WORKFLOWS.iter().find(|workflow| workflow.name == name).ok_or_else(|| {
+        ErrorData::invalid_params(format!("unknown prompt: {}", crate::error::cleaned(name)), None)
+    })?;
+    let mut text = workflow.text.to_owned();
+    for Argument(name, _, _, required) in workflow.arguments {
+        let value = given.and_then(|given| given.get(*name)).and_then(Value::as_str);
+        let value = match value {
+            Some(value) => crate::error::cleaned(value),
+            None if *required => {
+                let text = format!("prompt '{}' missing required argument: '{name}'", workflow.name);
+                return Err(ErrorData::invalid_params(text, None));
+            }
+            None => default(name).to_owned(),
+        };
+        text = text.replace(&format!("{{{name}}}"), &value);
+    }
+    let message = PromptMessage::new_text(Role::User, text);
+    Ok(GetPromptResult::new(vec![message]).with_description(workflow.about))
+}
+
+fn default(name: &str) -> &'static str {
+    match name {
+        "model" => "auto",
+        "encoder" => "libx264",
+        "target" => "95",
+        _ => "",
+    }
+}

@@ -1,0 +1,136 @@
+//! Allowed paths: which files a request may name, and how they are opened.
+//!
+//! A name is resolved first and must lie under an allowed root by whole components; only then does anybody look
+//! whether it exists. The resolved path is then opened component by component without following symbolic links, so
+//! that a link swapped in between gains nothing: what is handed on is the opened file, not its name.
+
+mod resolve;
+#[cfg(unix)]
+mod walk;
+#[cfg(not(unix))]
+#[path = "reopen.rs"]
+mod walk;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::cleaned;
+
+/// Why a path cannot be used. The texts are part of the interface.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    #[error("media path must not contain null bytes")]
+    Null,
+    #[error("media path must not be empty")]
+    Empty,
+    #[error("media path is longer than {MAX_LENGTH} bytes")]
+    TooLong,
+    #[error("media path scheme '{0}://' is not permitted; only local file paths are accepted.")]
+    Scheme(String),
+    #[error("path {0} not under an allowlisted root; set VMAF_MCP_ALLOW to extend.")]
+    Outside(String),
+    #[error("file not found: {0}")]
+    Absent(String),
+    #[error("path {0} is not a regular file")]
+    NotRegular(String),
+    #[error("path {path} cannot be opened: {reason}")]
+    Unreadable { path: String, reason: String },
+}
+
+/// As long as a path can be on Linux.
+const MAX_LENGTH: usize = 4096;
+
+/// A file that was checked and opened. The name is for people; the content comes from the file.
+#[derive(Debug)]
+pub struct Opened {
+    /// The resolved path.
+    pub path: PathBuf,
+    pub file: File,
+}
+
+/// The trees under which files may be named.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    roots: Vec<PathBuf>,
+}
+
+impl Roots {
+    /// Resolves the roots; one that does not exist yet counts as it is written.
+    pub fn new(roots: &[PathBuf]) -> Self {
+        let mut resolved: Vec<PathBuf> = Vec::new();
+        for root in roots.iter().map(|root| resolve::resolve(root)) {
+            if !resolved.contains(&root) {
+                resolved.push(root);
+            }
+        }
+        Self { roots: resolved }
+    }
+
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
+    fn allows(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
+    /// The resolved path of a name, if it lies under a root. Says nothing about whether it exists.
+    pub fn resolve(&self, name: &str) -> Result<PathBuf, PathError> {
+        check_text(name)?;
+        let path = Path::new(name);
+        let resolved = resolve::resolve(path);
+        if self.allows(&resolved) {
+            return Ok(resolved);
+        }
+        // Outside the roots, nobody learns where a link leads.
+        let plain = resolve::lexical(path);
+        Err(PathError::Outside(shown(if self.allows(&plain) { &resolved } else { &plain })))
+    }
+
+    /// Opens an existing regular file under a root.
+    pub fn open(&self, name: &str) -> Result<Opened, PathError> {
+        let path = self.resolve(name)?;
+        let file = walk::open_regular(&path)?;
+        Ok(Opened { path, file })
+    }
+
+    /// The resolved path of a file to be written: its folder must lie under a root.
+    pub fn output(&self, name: &str) -> Result<PathBuf, PathError> {
+        check_text(name)?;
+        let path = resolve::resolve(Path::new(name));
+        match path.parent() {
+            Some(folder) if self.allows(folder) => Ok(path),
+            _ => Err(PathError::Outside(shown(&path))),
+        }
+    }
+}
+
+/// A path as it may stand in a message.
+pub(crate) fn shown(path: &Path) -> String {
+    cleaned(&path.to_string_lossy())
+}
+
+fn check_text(name: &str) -> Result<(), PathError> {
+    if name.contains('\0') {
+        return Err(PathError::Null);
+    }
+    if name.is_empty() {
+        return Err(PathError::Empty);
+    }
+    if name.len() > MAX_LENGTH {
+        return Err(PathError::TooLong);
+    }
+    scheme(name).map_or(Ok(()), |scheme| Err(PathError::Scheme(scheme.to_owned())))
+}
+
+/// The scheme of a text that looks like a URL.
+fn scheme(name: &str) -> Option<&str> {
+    let (scheme, _) = name.split_once("://")?;
+    let mut letters = scheme.chars();
+    let valid = letters.next()?.is_ascii_alphabetic()
+        && letters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    valid.then_some(scheme)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Opening a resolved path so that no part of it may be a symbolic link at that moment.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+
+use super::{PathError, shown};
+
+/// Opens a regular file for reading. Each folder on the way is opened from the one before; a link in any place, the
+/// last included, is refused, since a resolved path has none.
+pub fn open_regular(path: &Path) -> Result<File, PathError> {
+    open(path).map_err(|fault| match fault {
+        Fault::NotRegular => PathError::NotRegular(shown(path)),
+        Fault::Os(Errno::NOENT | Errno::NOTDIR) => PathError::Absent(shown(path)),
+        Fault::Os(error) => {
+            PathError::Unreadable { path: shown(path), reason: io::Error::from(error).kind().to_string() }
+        }
+    })
+}
+
+enum Fault {
+    NotRegular,
+    Os(Errno),
+}
+
+impl From<Errno> for Fault {
+    fn from(error: Errno) -> Self {
+        Self::Os(error)
+    }
+}
+
+fn open(path: &Path) -> Result<File, Fault> {
+    let mut folder = openat(CWD, "/", folder_flags(), Mode::empty())?;
+    let mut parts = path.components().filter_map(|component| match component {
+        Component::Normal(part) => Some(part),
+        _ => None,
+    });
+    let mut part = parts.next().ok_or(Fault::NotRegular)?;
+    for next in parts {
+        folder = openat(&folder, part, folder_flags(), Mode::empty())?;
+        part = next;
+    }
+    open_last(&folder, part)
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | path_only()
+}
+
+/// To pass through a folder, reading it need not be permitted.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn path_only() -> OFlags {
+    OFlags::PATH
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn path_only() -> OFlags {
+    OFlags::RDONLY
+}
+
+/// Looks before opening, since opening a device can have effects, and again after, since the entry may have changed.
+/// Without blocking: a named pipe without a writer would hold us.
+fn open_last(folder: &OwnedFd, name: &OsStr) -> Result<File, Fault> {
+    let entry = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(entry.st_mode) != FileType::RegularFile {
+        return Err(Fault::NotRegular);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(openat(folder, name, flags, Mode::empty())?);
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(file),
+        _ => Err(Fault::NotRegular),
+    }
+}

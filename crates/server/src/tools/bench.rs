@@ -1,0 +1,261 @@
+//! The benchmark: made-up clips of fixed sizes, scored on every backend.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use visus_engine::{Cancel, Column};
+use visus_video::synthetic::{Clip, Distortion};
+use visus_video::{Chroma, ChromaRounding, Format, write_raw};
+
+use super::backends::{available, made_task};
+use super::field::Values;
+use crate::engines::{Bytes, Input};
+use crate::jobs::Context;
+use crate::report::Output;
+use crate::{Server, ToolError};
+
+/// The sizes that `vmaf_bench` knows.
+pub const RESOLUTIONS: [&str; 4] = ["576x324", "1280x720", "1920x1080", "3840x2160"];
+
+/// A clip to measure.
+#[derive(Clone, Copy, Debug)]
+struct Fixture {
+    width: usize,
+    height: usize,
+    depth: u8,
+    frames: u64,
+}
+
+const FIXTURES: [Fixture; 3] = [
+    Fixture { width: 576, height: 324, depth: 8, frames: 48 },
+    Fixture { width: 1920, height: 1080, depth: 8, frames: 8 },
+    Fixture { width: 3840, height: 2160, depth: 8, frames: 3 },
+];
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    fixtures: Vec<Fixture>,
+    validate: bool,
+    gpu_only: bool,
+    device_list: bool,
+}
+
+impl Bench {
+    /// `run_benchmark`.
+    pub fn fixed() -> Self {
+        Self { fixtures: FIXTURES.to_vec(), validate: false, gpu_only: false, device_list: false }
+    }
+
+    /// `vmaf_bench`.
+    pub fn with_knobs(values: &Values) -> Self {
+        let (width, height) = values
+            .text("resolution")
+            .and_then(|size| size.split_once('x'))
+            .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)))
+            .unwrap_or((1920, 1080));
+        let depth = values.count("bpc").and_then(|depth| u8::try_from(depth).ok()).unwrap_or(8);
+        Self {
+            fixtures: vec![Fixture { width, height, depth, frames: values.count("frames").unwrap_or(10) }],
+            validate: values.flag("validate"),
+            gpu_only: values.flag("gpu_only"),
+            device_list: values.flag("device_list"),
+        }
+    }
+
+    /// Measures everything. Blocks for seconds.
+    pub fn run(&self, server: &Server, context: &Context) -> Result<Output, ToolError> {
+        let backends = available(server, false);
+        if self.device_list {
+            return Ok(Output::Value(devices(&backends)));
+        }
+        let mut rows = Vec::new();
+        for (done, fixture) in self.fixtures.iter().enumerate() {
+            let words = format!("measuring {fixture}");
+            context.progress(done as u64, Some(self.fixtures.len() as u64), words);
+            rows.extend(self.measure(*fixture, &backends, server, context)?);
+        }
+        if rows.is_empty() {
+            return Err(ToolError::Failed("benchmark failed: there is no backend to measure".to_owned()));
+        }
+        if rows.iter().all(|row| row.result.is_err()) {
+            let words = rows.iter().find_map(|row| row.result.as_ref().err()).cloned().unwrap_or_default();
+            return Err(ToolError::Failed(format!("benchmark failed: {words}")));
+        }
+        Ok(Output::Value(self.report(&rows)))
+    }
+
+    fn measure(
+        &self,
+        fixture: Fixture,
+        backends: &[&'static str],
+        server: &Server,
+        context: &Context,
+    ) -> Result<Vec<Row>, ToolError> {
+        let clips = fixture.clips(&context.cancel)?;
+        let mut rows: Vec<Row> = Vec::new();
+        let mut cpu: Option<Vec<f64>> = None;
+        for backend in backends {
+            let result = score(&clips, backend, server, context);
+            if matches!(result, Err(ToolError::Cancelled)) {
+                return Err(ToolError::Cancelled);
+            }
+            let result = result.map_err(|error| error.to_string());
+            if *backend == "cpu" {
+                cpu = result.as_ref().ok().map(|measured| measured.scores.clone());
+            }
+            let difference =
+                cpu.as_ref().zip(result.as_ref().ok()).map(|(cpu, measured)| largest(cpu, &measured.scores));
+            rows.push(Row { fixture, backend, result, difference });
+        }
+        rows.retain(|row| !(self.gpu_only && row.backend == "cpu"));
+        Ok(rows)
+    }
+
+    fn report(&self, rows: &[Row]) -> Value {
+        /// More than rounding, less than anybody sees.
+        const TOLERANCE: f64 = 1e-4;
+        let faults: Vec<String> = rows
+            .iter()
+            .filter_map(|row| {
+                Some(format!("{} on {}: {}", row.fixture, row.backend, row.result.as_ref().err()?))
+            })
+            .collect();
+        let differs = rows.iter().any(|row| row.difference.is_some_and(|difference| difference > TOLERANCE));
+        let failed = self.validate && differs;
+        let mut report = json!({
+            "exit_code": i32::from(!faults.is_empty() || failed),
+            "stdout": table(rows),
+            "stderr": faults.join("\n"),
+            "results": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        });
+        if self.validate {
+            report["validation_failed"] = json!(failed);
+        }
+        report
+    }
+}
+
+fn devices(backends: &[&str]) -> Value {
+    let devices: Vec<String> = backends.iter().map(|backend| (*backend).to_owned()).collect();
+    json!({ "exit_code": 0, "stdout": devices.join("\n"), "stderr": "", "results": [], "devices": devices })
+}
+
+impl std::fmt::Display for Fixture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}x{} {}-bit, {} frames", self.width, self.height, self.depth, self.frames)
+    }
+}
+
+/// A pair of clips in memory.
+struct Clips {
+    format: Format,
+    reference: Arc<[u8]>,
+    distorted: Arc<[u8]>,
+    frames: u64,
+}
+
+impl Fixture {
+    fn clips(&self, cancel: &Cancel) -> Result<Clips, ToolError> {
+        const SEED: u32 = 48;
+        let format = Format::new(self.width, self.height, Chroma::C420, self.depth)
+            .map_err(|error| ToolError::failed(&error))?;
+        let reference = Clip::scene(format, self.frames, SEED);
+        let distorted = reference.clone().distorted(Distortion::Blocking { step: 14 });
+        let (reference, distorted) = (bytes(&reference, cancel)?, bytes(&distorted, cancel)?);
+        Ok(Clips { format, reference, distorted, frames: self.frames })
+    }
+}
+
+fn bytes(clip: &Clip, cancel: &Cancel) -> Result<Arc<[u8]>, ToolError> {
+    let mut bytes = Vec::new();
+    for frame in clip.frames() {
+        if cancel.is_fired() {
+            return Err(ToolError::Cancelled);
+        }
+        write_raw(&mut bytes, ChromaRounding::Up, [frame]).map_err(|error| ToolError::failed(&error))?;
+    }
+    Ok(bytes.into())
+}
+
+struct Measured {
+    scores: Vec<f64>,
+    wall_ms: f64,
+    fps: f64,
+}
+
+struct Row {
+    fixture: Fixture,
+    backend: &'static str,
+    result: Result<Measured, String>,
+    difference: Option<f64>,
+}
+
+impl Row {
+    fn mean(&self) -> Option<f64> {
+        let scores = &self.result.as_ref().ok()?.scores;
+        Some(scores.iter().sum::<f64>() / scores.len() as f64)
+    }
+
+    fn json(&self) -> Value {
+        let measured = self.result.as_ref().ok();
+        json!({
+            "fixture": self.fixture.to_string(),
+            "backend": self.backend,
+            "ok": measured.is_some(),
+            "score": self.mean(),
+            "wall_ms": measured.map(|measured| measured.wall_ms),
+            "fps": measured.map(|measured| measured.fps),
+            "max_frame_difference": self.difference,
+            "error": self.result.as_ref().err(),
+        })
+    }
+}
+
+fn score(clips: &Clips, backend: &str, server: &Server, context: &Context) -> Result<Measured, ToolError> {
+    let input =
+        |name: &str, bytes: &Arc<[u8]>| Input { name: name.into(), bytes: Bytes::Memory(Arc::clone(bytes)) };
+    let (reference, distorted) = (input("reference", &clips.reference), input("distorted", &clips.distorted));
+    let task = made_task(reference, distorted, Some(clips.format), backend);
+    let started = Instant::now();
+    let report = server.score(task, context)?;
+    let wall = started.elapsed().as_secs_f64();
+    let column = |column: &Column| column.iter().map(|(_, score)| score).collect::<Vec<f64>>();
+    let scores = report.outcome.scores.column("vmaf").map(column).unwrap_or_default();
+    if scores.len() as u64 != clips.frames || scores.iter().any(|score| !score.is_finite()) {
+        return Err(ToolError::Failed("a frame has no score".to_owned()));
+    }
+    Ok(Measured { scores, wall_ms: hundredths(wall * 1e3), fps: hundredths(clips.frames as f64 / wall) })
+}
+
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+fn largest(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = format!(
+        "{:28} {:8} {:>10} {:>12} {:>9} {:>12}\n",
+        "fixture", "backend", "vmaf", "wall ms", "fps", "max diff"
+    );
+    for row in rows {
+        let fixture = row.fixture.to_string();
+        let _ = match (&row.result, row.mean()) {
+            (Ok(measured), Some(mean)) => writeln!(
+                text,
+                "{fixture:28} {:8} {mean:10.4} {:12.1} {:9.2} {:>12}",
+                row.backend,
+                measured.wall_ms,
+                measured.fps,
+                row.difference.map_or("-".to_owned(), |difference| format!("{difference:.2e}")),
+            ),
+            _ => writeln!(text, "{fixture:28} {:8} failed", row.backend),
+        };
+    }
+    text
+}

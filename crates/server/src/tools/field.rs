@@ -1,0 +1,335 @@
+//! Arguments: one table per tool gives the schema, the checks and the words of refusal.
+
+use serde_json::{Map, Value, json};
+
+use crate::ToolError;
+
+/// What an argument can hold.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Text,
+    /// One of these texts.
+    Word(&'static [&'static str]),
+    /// One of these numbers.
+    Choice(&'static [i64]),
+    /// A whole number from here to there.
+    Whole {
+        min: i64,
+        max: i64,
+    },
+    Flag,
+    /// Texts, at most so many.
+    Texts {
+        most: usize,
+    },
+}
+
+/// Where a whole number has no limit of its own.
+pub const MANY: i64 = 1 << 53;
+
+/// One argument of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub required: bool,
+    /// The default as JSON text.
+    pub default: Option<&'static str>,
+    pub help: &'static str,
+}
+
+impl Field {
+    pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        Self { name, kind, required: false, default: None, help }
+    }
+
+    pub const fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    pub const fn default(mut self, json: &'static str) -> Self {
+        self.default = Some(json);
+        self
+    }
+
+    /// The same argument under another name.
+    pub const fn named(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Word(words) => json!({ "type": "string", "enum": words }),
+            Kind::Choice(numbers) => json!({ "type": "integer", "enum": numbers }),
+            Kind::Whole { min, max } if max >= MANY => json!({ "type": "integer", "minimum": min }),
+            Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+            Kind::Flag => json!({ "type": "boolean" }),
+            Kind::Texts { most } => {
+                json!({ "type": "array", "items": { "type": "string" }, "maxItems": most })
+            }
+        };
+        if let Some(default) = self.default.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+            schema["default"] = default;
+        }
+        schema["description"] = json!(self.help);
+        schema
+    }
+
+    /// Refuses a value that the argument cannot hold.
+    fn check(&self, value: &Value) -> Result<(), ToolError> {
+        let refuse = |reason: String| Err(ToolError::invalid(self.name, value, reason));
+        match self.kind {
+            Kind::Text if value.is_string() => Ok(()),
+            Kind::Text => refuse("must be a string".to_owned()),
+            Kind::Word(words) => match value.as_str() {
+                Some(text) if words.contains(&text) => Ok(()),
+                _ => refuse(one_of(words.iter())),
+            },
+            Kind::Choice(numbers) => match whole(value) {
+                Some(number) if numbers.contains(&number) => Ok(()),
+                _ => refuse(one_of(numbers.iter())),
+            },
+            Kind::Whole { min, max } => match whole(value) {
+                Some(number) if (min..=max).contains(&number) => Ok(()),
+                _ if max >= MANY && min == 0 => refuse("must be a non-negative integer".to_owned()),
+                _ if max >= MANY => refuse(format!("must be an integer >= {min}")),
+                _ => refuse(format!("must be an integer in range [{min}, {max}]")),
+            },
+            Kind::Flag if value.is_boolean() => Ok(()),
+            Kind::Flag => refuse("must be true or false".to_owned()),
+            Kind::Texts { most } => match value.as_array() {
+                Some(list) if list.len() > most => {
+                    let count = json!(format!("{} entries", list.len()));
+                    Err(ToolError::invalid(self.name, &count, format!("at most {most} are allowed")))
+                }
+                Some(list) if list.iter().all(Value::is_string) => Ok(()),
+                _ => refuse("must be an array of strings".to_owned()),
+            },
+        }
+    }
+}
+
+fn one_of<T: std::fmt::Display>(allowed: impl Iterator<Item = T>) -> String {
+    format!("must be one of {}", allowed.map(|value| value.to_string()).collect::<Vec<_>>().join("|"))
+}
+
+/// A whole number; JSON also writes it as 8.0.
+fn whole(value: &Value) -> Option<i64> {
+    let exact = |number: f64| number.fract() == 0.0 && number.abs() <= MANY as f64;
+    value.as_i64().or_else(|| value.as_f64().filter(|number| exact(*number)).map(|number| number as i64))
+}
+
+/// The schema of a tool's arguments.
+pub fn schema(fields: &[Field]) -> Map<String, Value> {
+    let properties: Map<String, Value> =
+        fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    let mut schema = Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("properties".to_owned(), Value::Object(properties)),
+    ]);
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    schema
+}
+
+/// Arguments that went through their table's checks.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    map: Map<String, Value>,
+    /// Names that no argument has, with the nearest one that exists.
+    pub unknown: Vec<String>,
+}
+
+/// Deeper nesting than this is refused.
+const MAX_DEPTH: usize = 50;
+
+impl Values {
+    /// Checks given arguments against their table. Null counts as absent.
+    pub fn read(
+        tool: &'static str,
+        fields: &[Field],
+        mut given: Map<String, Value>,
+    ) -> Result<Self, ToolError> {
+        if given.values().any(|value| deeper_than(value, MAX_DEPTH - 1)) {
+            return Err(ToolError::Refused(format!("arguments are nested deeper than {MAX_DEPTH} levels")));
+        }
+        given.retain(|_, value| !value.is_null());
+        let keys: Vec<String> = fields
+            .iter()
+            .filter(|field| field.required && !given.contains_key(field.name))
+            .map(|field| field.name.to_owned())
+            .collect();
+        if !keys.is_empty() {
+            return Err(ToolError::Missing { tool, keys });
+        }
+        let mut values = Self::default();
+        for field in fields {
+            if let Some(value) = given.remove(field.name) {
+                field.check(&value)?;
+                values.map.insert(field.name.to_owned(), value);
+            }
+        }
+        values.unknown = given.keys().take(8).map(|name| advice(name, fields)).collect();
+        Ok(values)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.map.contains_key(name)
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.map.get(name)?.as_str()
+    }
+
+    pub fn whole(&self, name: &str) -> Option<i64> {
+        whole(self.map.get(name)?)
+    }
+
+    /// A whole number that the table keeps from being negative.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        u64::try_from(self.whole(name)?).ok()
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        self.map.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let list = self.map.get(name).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    /// The value as it was given.
+    pub fn raw(&self, name: &str) -> Option<&Value> {
+        self.map.get(name)
+    }
+}
+
+fn deeper_than(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(list) => limit == 0 || list.iter().any(|value| deeper_than(value, limit - 1)),
+        Value::Object(map) => limit == 0 || map.values().any(|value| deeper_than(value, limit - 1)),
+        _ => false,
+    }
+}
+
+fn advice(name: &str, fields: &[Field]) -> String {
+    let shown = crate::error::cleaned(name);
+    match nearest(name, fields.iter().map(|field| field.name)) {
+        Some(near) => format!("unknown argument '{shown}' was ignored; did you mean '{near}'?"),
+        None => format!("unknown argument '{shown}' was ignored"),
+    }
+}
+
+/// The candidate that a mistyped word most likely means.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > 64 {
+        return None;
+    }
+    let best = candidates.map(|candidate| (distance(word, candidate), candidate)).min()?;
+    (best.0 <= 2.max(word.len() / 4)).then_some(best.1)
+}
+
+/// How many letters must be changed, added or taken away.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &[Field] = &[
+        Field::new("ref", Kind::Text, "a").required(),
+        Field::new("dis", Kind::Text, "b").required(),
+        Field::new("width", Kind::Whole { min: 1, max: MANY }, "c"),
+        Field::new("pixfmt", Kind::Word(&["420", "422"]), "d").default("\"420\""),
+        Field::new("bitdepth", Kind::Choice(&[8, 10]), "e"),
+        Field::new("feature", Kind::Texts { most: 2 }, "f"),
+        Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "g"),
+        Field::new("fast", Kind::Flag, "h"),
+    ];
+
+    fn read(value: Value) -> Result<Values, String> {
+        let Value::Object(map) = value else { panic!("an object") };
+        Values::read("t", FIELDS, map).map_err(|error| error.to_string())
+    }
+
+    fn with(name: &str, value: Value) -> Result<Values, String> {
+        let mut map = json!({ "ref": "a", "dis": "b" });
+        map[name] = value;
+        read(map)
+    }
+
+    #[test]
+    fn missing_and_null_arguments() {
+        assert_eq!(read(json!({})).unwrap_err(), "tool 't' missing required argument: 'ref'");
+        let null = json!({ "ref": "a", "dis": null });
+        assert_eq!(read(null).unwrap_err(), "tool 't' missing required argument: 'dis'");
+        assert!(!with("width", Value::Null).unwrap().has("width"));
+    }
+
+    #[test]
+    fn refusals_name_the_allowed_values() {
+        for (name, value, text) in [
+            ("width", json!(0), "invalid width 0: must be an integer >= 1"),
+            ("width", json!("8"), "invalid width '8': must be an integer >= 1"),
+            ("width", json!(true), "invalid width true: must be an integer >= 1"),
+            ("width", json!(1.5), "invalid width 1.5: must be an integer >= 1"),
+            ("pixfmt", json!("421"), "invalid pixfmt '421': must be one of 420|422"),
+            ("pixfmt", json!(420), "invalid pixfmt 420: must be one of 420|422"),
+            ("bitdepth", json!(9), "invalid bitdepth 9: must be one of 8|10"),
+            ("tiny_crf", json!(64), "invalid tiny_crf 64: must be an integer in range [0, 63]"),
+            ("fast", json!(1), "invalid fast 1: must be true or false"),
+            ("ref", json!(7), "invalid ref 7: must be a string"),
+            ("feature", json!("psnr"), "invalid feature 'psnr': must be an array of strings"),
+            ("feature", json!(["a", "b", "c"]), "invalid feature '3 entries': at most 2 are allowed"),
+        ] {
+            assert_eq!(with(name, value).unwrap_err(), text);
+        }
+        assert_eq!(with("width", json!(8.0)).unwrap().whole("width"), Some(8));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
+        assert!(with("x", nested(49)).is_ok());
+        assert!(with("x", nested(50)).unwrap_err().contains("deeper than 50"));
+    }
+
+    #[test]
+    fn unknown_names_are_told() {
+        let values = with("widht", json!(8)).unwrap();
+        assert_eq!(values.unknown, ["unknown argument 'widht' was ignored; did you mean 'width'?"]);
+    }
+
+    #[test]
+    fn schemas_are_plain() {
+        let schema = Value::Object(schema(FIELDS));
+        assert_eq!(schema["required"], json!(["ref", "dis"]));
+        assert_eq!(
+            schema["properties"]["pixfmt"],
+            json!({ "type": "string", "enum": ["420", "422"], "default": "420", "description": "d" })
+        );
+        assert_eq!(
+            schema["properties"]["width"],
+            json!({ "type": "integer", "minimum": 1, "description": "c" })
+        );
+    }
+}

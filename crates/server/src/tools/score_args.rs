@@ -1,0 +1,382 @@
+//! The arguments of scoring: their table, and the task they become.
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
+use visus_engine::{FeatureSpec, ModelSource, ModelSpec, preset};
+use visus_report::{Precision, libvmaf};
+use visus_video::{Chroma, Format, Source, y4m_seekable};
+
+use super::field::{Field, Kind, MANY, Values};
+use crate::ToolError;
+use crate::engines::{BACKENDS, ModelWish, ScoreTask, Tuning, WantedModel};
+use crate::error::chain;
+use crate::report::Detail;
+use crate::roots::{Opened, Roots, shown};
+
+/// What the two videos are called at a door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// `ref` and `dis`.
+    Mcp,
+    /// `reference` and `distorted`.
+    Rest,
+}
+
+impl Names {
+    pub const fn reference(self) -> &'static str {
+        match self {
+            Self::Mcp => "ref",
+            Self::Rest => "reference",
+        }
+    }
+
+    pub const fn distorted(self) -> &'static str {
+        match self {
+            Self::Mcp => "dis",
+            Self::Rest => "distorted",
+        }
+    }
+
+    /// The table of arguments.
+    pub fn fields(self) -> &'static [Field] {
+        static MCP: LazyLock<Vec<Field>> = LazyLock::new(|| table(Names::Mcp));
+        static REST: LazyLock<Vec<Field>> = LazyLock::new(|| table(Names::Rest));
+        match self {
+            Self::Mcp => &MCP,
+            Self::Rest => &REST,
+        }
+    }
+}
+
+/// The model that is used if none is asked for.
+pub const DEFAULT_MODEL: &str = "version=vmaf_v0.6.1";
+
+const PIXEL_FORMATS: [&str; 3] = ["420", "422", "444"];
+const AOM_VERSIONS: [&str; 7] = ["v1.0", "v2.0", "v3.0", "v4.0", "v5.0", "v6.0", "v7.0"];
+const FORMATS: [&str; 4] = ["json", "xml", "csv", "sub"];
+const RESIZES: [&str; 4] = ["bilinear", "nearest", "bicubic", "disabled"];
+const AT_LEAST_0: Kind = Kind::Whole { min: 0, max: MANY };
+const AT_LEAST_1: Kind = Kind::Whole { min: 1, max: MANY };
+
+fn table(names: Names) -> Vec<Field> {
+    let mut fields = vec![
+        REFERENCE.named(names.reference()),
+        DISTORTED.named(names.distorted()),
+        Field::new("width", AT_LEAST_1, "Width in pixels; only for raw video, Y4M brings its own."),
+        Field::new("height", AT_LEAST_1, "Height in pixels; only for raw video."),
+        Field::new("pixfmt", Kind::Word(&PIXEL_FORMATS), "Chroma format; only for raw video."),
+        Field::new("bitdepth", Kind::Choice(&[8, 10, 12, 16]), "Bits per sample; only for raw video."),
+    ];
+    fields.extend_from_slice(SHARED);
+    fields
+}
+
+const REFERENCE: Field =
+    Field::new("ref", Kind::Text, "Path of the reference video: Y4M, or raw planar YUV.").required();
+const DISTORTED: Field =
+    Field::new("dis", Kind::Text, "Path of the distorted video, in the format of the reference.").required();
+
+/// What all scoring tools take.
+pub const SHARED: &[Field] = &[
+    Field::new(
+        "model",
+        Kind::Text,
+        "Model, as 'version=NAME' or 'path=FILE', with ':name=', ':disable_clip', ':enable_transform' and \
+         feature overloads; 'auto' picks by picture size and says why. See list_models.",
+    )
+    .default("\"version=vmaf_v0.6.1\""),
+    Field::new("backend", Kind::Word(&BACKENDS), "Where features are computed; see list_backends.")
+        .default("\"auto\""),
+    Field::new(
+        "precision",
+        Kind::Text,
+        "Digits of scores: 'legacy' (six decimals), 'max' (exact), or '1' to '17' significant digits.",
+    )
+    .default("\"legacy\""),
+    Field::new(
+        "feature",
+        Kind::Texts { most: 64 },
+        "Further metrics, as 'psnr' or 'cambi=full_ref=true'; see list_extractors.",
+    ),
+    Field::new("aom_ctc", Kind::Word(&AOM_VERSIONS), "Features and models of the AOM common test conditions."),
+    Field::new("nflx_ctc", Kind::Word(&["v1.0"]), "Features and models of the Netflix common test conditions."),
+    Field::new("threads", AT_LEAST_0, "Worker threads; 0 or absent: all cores. Scores do not depend on it."),
+    Field::new("frame_cnt", AT_LEAST_1, "Score at most this many frames."),
+    Field::new("frame_skip_ref", AT_LEAST_0, "Skip this many frames of the reference."),
+    Field::new("frame_skip_dist", AT_LEAST_0, "Skip this many frames of the distorted video."),
+    Field::new("subsample", AT_LEAST_1, "Score every N-th frame only.").default("1"),
+    Field::new("no_prediction", Kind::Flag, "Compute features only, no model score.").default("false"),
+    Field::new("cpumask", AT_LEAST_0, "Bits of CPU instruction sets not to use, as the vmaf tool's --cpumask."),
+    Field::new("gpumask", AT_LEAST_0, "Bits of GPU operations not to use, as the vmaf tool's --gpumask."),
+    Field::new("output_fmt", Kind::Word(&FORMATS), "Other than 'json': the report as text in 'output'.")
+        .default("\"json\""),
+    Field::new("tiny_model", Kind::Text, "Path of an ONNX model."),
+    Field::new("tiny_device", Kind::Text, "Device for the ONNX model."),
+    Field::new("tiny_threads", AT_LEAST_0, "Threads for the ONNX model."),
+    Field::new("tiny_fp16", Kind::Flag, "Run the ONNX model in half precision.").default("false"),
+    Field::new("tiny_codec", Kind::Text, "Codec that the ONNX model is told."),
+    Field::new("tiny_preset", Kind::Text, "Encoder preset that the ONNX model is told."),
+    Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "CRF that the ONNX model is told."),
+    Field::new("tiny_resize", Kind::Word(&RESIZES), "How pictures are scaled for the ONNX model."),
+    Field::new("no_reference", Kind::Flag, "Score without a reference; needs tiny_model.").default("false"),
+    Field::new(
+        "detail",
+        Kind::Word(&Detail::NAMES),
+        "'full': every frame; 'summary': statistics, worst frames and a curve; 'auto': full up to 120 frames.",
+    )
+    .default("\"auto\""),
+    Field::new(
+        "background",
+        Kind::Flag,
+        "Return a job_id at once and work on; ask get_job later. For clips that take more than a minute.",
+    )
+    .default("false"),
+];
+
+/// Checked arguments of a scoring tool.
+#[derive(Clone, Debug)]
+pub struct ScoreArgs {
+    tool: &'static str,
+    names: Names,
+    values: Values,
+}
+
+impl ScoreArgs {
+    pub fn read(tool: &'static str, names: Names, given: Map<String, Value>) -> Result<Self, ToolError> {
+        let args = Self { tool, names, values: Values::read(tool, names.fields(), given)? };
+        args.check_tiny()?;
+        args.precision()?;
+        args.missing_for_raw_names()?;
+        Ok(args)
+    }
+
+    pub fn background(&self) -> bool {
+        self.values.flag("background")
+    }
+
+    fn check_tiny(&self) -> Result<(), ToolError> {
+        if self.values.flag("no_reference") && !self.values.has("tiny_model") {
+            let text = "no_reference requires tiny_model; no classic NR scorer exists";
+            return Err(ToolError::Refused(text.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn precision(&self) -> Result<Precision, ToolError> {
+        let text = self.values.text("precision").unwrap_or("legacy");
+        text.parse().map_err(|_| {
+            ToolError::invalid("precision", &json!(text), "must be one of legacy|max|full|1..17")
+        })
+    }
+
+    /// Names that end like raw video need its format; that can be said without looking at any file.
+    fn missing_for_raw_names(&self) -> Result<(), ToolError> {
+        let raw = |name: &str| {
+            let path = std::path::Path::new(self.values.text(name).unwrap_or_default());
+            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("yuv"))
+        };
+        if raw(self.names.reference()) || raw(self.names.distorted()) {
+            self.check_raw_complete()?;
+        }
+        Ok(())
+    }
+
+    fn check_raw_complete(&self) -> Result<(), ToolError> {
+        let missing =
+            ["width", "height", "pixfmt", "bitdepth"].into_iter().filter(|name| !self.values.has(name));
+        let keys: Vec<String> = missing.map(str::to_owned).collect();
+        if keys.is_empty() { Ok(()) } else { Err(ToolError::Missing { tool: self.tool, keys }) }
+    }
+
+    /// Opens every file that is named and makes the task. Blocks; not for async threads.
+    pub fn prepare(&self, roots: &Roots) -> Result<ScoreTask, ToolError> {
+        let values = &self.values;
+        let open = |name: &str| roots.open(values.text(name).unwrap_or_default());
+        let (reference, distorted) = (open(self.names.reference())?, open(self.names.distorted())?);
+        let raw = self.raw_format(&reference, &distorted)?;
+        if let Some(path) = values.text("tiny_model") {
+            roots.open(path)?;
+            let text = "tiny_model: ONNX models are not available in this build";
+            return Err(ToolError::Refused(text.to_owned()));
+        }
+        let (models, features) = (self.models(roots)?, self.features(roots)?);
+        Ok(ScoreTask {
+            reference: reference.into(),
+            distorted: distorted.into(),
+            raw,
+            models,
+            features,
+            presets: self.presets(),
+            backend: values.text("backend").unwrap_or("auto").to_owned(),
+            precision: self.precision()?,
+            precision_text: values.text("precision").map(str::to_owned),
+            format: self.format(),
+            detail: values.text("detail").and_then(Detail::parse).unwrap_or_default(),
+            tuning: self.tuning(),
+            notes: values.unknown.clone(),
+        })
+    }
+
+    fn format(&self) -> Option<(&'static str, libvmaf::Format)> {
+        let format = self.values.text("output_fmt").filter(|format| *format != "json")?;
+        let name = FORMATS.into_iter().find(|name| *name == format)?;
+        Some((name, format.parse().ok()?))
+    }
+
+    fn tuning(&self) -> Tuning {
+        let values = &self.values;
+        Tuning {
+            threads: values.count("threads").filter(|threads| *threads > 0),
+            frame_cnt: values.count("frame_cnt"),
+            skip_ref: values.count("frame_skip_ref").unwrap_or(0),
+            skip_dist: values.count("frame_skip_dist").unwrap_or(0),
+            subsample: values.count("subsample").unwrap_or(1),
+            no_prediction: values.flag("no_prediction"),
+            cpumask: values.count("cpumask"),
+            gpumask: values.count("gpumask"),
+        }
+    }
+
+    /// The format that was given, if the files are raw. A Y4M file brings its own; what was given must agree with it.
+    fn raw_format(&self, reference: &Opened, distorted: &Opened) -> Result<Option<Format>, ToolError> {
+        let y4m = [is_y4m(reference)?, is_y4m(distorted)?];
+        if y4m == [true, true] {
+            self.check_against_header(reference)?;
+            return Ok(None);
+        }
+        self.check_raw_complete()?;
+        if y4m[0] != y4m[1] {
+            let text = "one of the videos is Y4M and the other is not; convert one of them first";
+            return Err(ToolError::Refused(text.to_owned()));
+        }
+        self.given_format().map(Some)
+    }
+
+    /// A size that was given for a Y4M file must be the one in its header.
+    fn check_against_header(&self, opened: &Opened) -> Result<(), ToolError> {
+        use std::io::Seek;
+        if !["width", "height", "bitdepth"].iter().any(|name| self.values.has(name)) {
+            return Ok(());
+        }
+        let fail = |error: &dyn std::error::Error| ToolError::Failed(chain(error));
+        let file = opened.file.try_clone().map_err(|error| fail(&error))?;
+        let header = y4m_seekable(&shown(&opened.path), file).map_err(|error| fail(&error))?;
+        let format = *header.format();
+        (&opened.file).rewind().map_err(|error| fail(&error))?;
+        let sides =
+            [("width", format.width()), ("height", format.height()), ("bitdepth", format.depth().into())];
+        for (name, actual) in sides {
+            if let Some(given) = self.values.count(name).filter(|given| *given != actual as u64) {
+                return Err(ToolError::invalid(name, &json!(given), format!("the Y4M header says {format}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn given_format(&self) -> Result<Format, ToolError> {
+        let side = |name: &str| usize::try_from(self.values.count(name).unwrap_or(0)).unwrap_or(usize::MAX);
+        let chroma = match self.values.text("pixfmt") {
+            Some("422") => Chroma::C422,
+            Some("444") => Chroma::C444,
+            _ => Chroma::C420,
+        };
+        let depth = u8::try_from(self.values.count("bitdepth").unwrap_or(8)).unwrap_or(8);
+        let (width, height) = (side("width"), side("height"));
+        Format::new(width, height, chroma, depth).map_err(|error| {
+            ToolError::invalid(
+                "width",
+                &json!(width),
+                format!("{width}x{height} cannot be read: {}", chain(&error)),
+            )
+        })
+    }
+
+    fn presets(&self) -> Vec<(&'static str, String)> {
+        let preset = |name: &'static str| Some((name, self.values.text(name)?.to_owned()));
+        ["aom_ctc", "nflx_ctc"].into_iter().filter_map(preset).collect()
+    }
+
+    /// A preset brings models of its own; then the default is not added.
+    fn models(&self, roots: &Roots) -> Result<ModelWish, ToolError> {
+        let given = self.values.text("model");
+        if given == Some("auto") {
+            return Ok(ModelWish::Auto);
+        }
+        let mut models = Vec::new();
+        if given.is_some() || self.presets().is_empty() {
+            models.push(wanted(given.unwrap_or(DEFAULT_MODEL), roots)?);
+        }
+        for (name, version) in self.presets() {
+            let preset = if name == "aom_ctc" { preset::aom(&version) } else { preset::nflx(&version) };
+            let preset = preset.into_iter().flat_map(|preset| preset.models);
+            models.extend(preset.map(|spec| WantedModel { given: None, spec, file: None }));
+        }
+        Ok(ModelWish::These(models))
+    }
+
+    fn features(&self, roots: &Roots) -> Result<Vec<(Option<String>, FeatureSpec)>, ToolError> {
+        let mut features = Vec::new();
+        for text in self.values.texts("feature") {
+            let spec: FeatureSpec =
+                text.parse().map_err(|error| ToolError::invalid("feature", &json!(text), chain(&error)))?;
+            for (name, value) in &spec.options {
+                check_option(name, value, roots)?;
+            }
+            features.push((Some(text), spec));
+        }
+        for (name, version) in self.presets() {
+            let preset = if name == "aom_ctc" { preset::aom(&version) } else { preset::nflx(&version) };
+            features.extend(preset.into_iter().flat_map(|preset| preset.features).map(|spec| (None, spec)));
+        }
+        Ok(features)
+    }
+}
+
+/// An option that names a place in the file system must name an allowed one.
+fn check_option(name: &str, value: &str, roots: &Roots) -> Result<(), ToolError> {
+    if name.contains("path") || name.contains("file") || value.contains(['/', '\\', '\0']) {
+        roots.output(value)?;
+    }
+    Ok(())
+}
+
+/// A model by libvmaf's grammar; a built-in version or a file may also stand for itself.
+fn wanted(text: &str, roots: &Roots) -> Result<WantedModel, ToolError> {
+    let invalid = |reason: String| ToolError::invalid("model", &json!(text), reason);
+    let full = match text {
+        _ if visus_engine::model::builtin(text).is_some() => format!("version={text}"),
+        _ if text.ends_with(".json") && !text.contains('=') => format!("path={text}"),
+        _ => text.to_owned(),
+    };
+    let spec: ModelSpec = full.parse().map_err(|error| invalid(chain(&error)))?;
+    for overload in &spec.overloads {
+        check_option(&overload.option, &overload.value, roots)?;
+    }
+    let file = match &spec.source {
+        ModelSource::Version(version) => {
+            let known = visus_engine::model::BUILTIN.iter().map(|model| model.version);
+            if !known.clone().any(|name| name == version) {
+                let near = super::field::nearest(version, known);
+                let near = near.map_or(String::new(), |near| format!(" (did you mean '{near}'?)"));
+                return Err(invalid(format!(
+                    "no such built-in model{near}; run list_models to see available models"
+                )));
+            }
+            None
+        }
+        ModelSource::Path(path) => Some(roots.open(&path.to_string_lossy())?),
+    };
+    Ok(WantedModel { given: Some(full), spec, file })
+}
+
+/// Whether a file begins like Y4M. Leaves it at its beginning.
+fn is_y4m(opened: &Opened) -> Result<bool, ToolError> {
+    use std::io::{Read, Seek};
+    const MAGIC: &[u8] = b"YUV4MPEG";
+    let mut start = Vec::new();
+    let mut file = &opened.file;
+    let read = file.take(MAGIC.len() as u64).read_to_end(&mut start).and_then(|_| file.rewind());
+    read.map_err(|error| ToolError::Failed(format!("{} cannot be read: {error}", opened.path.display())))?;
+    Ok(start == MAGIC)
+}

@@ -1,0 +1,3 @@
+//! Tuning: encoders, the search for a quality, comparison of encoders, ladders and plans per shot.
+
+#![forbid(unsafe_code)]
