@@ -1,12 +1,12 @@
 //! CIEDE2000: how different two colours look (Sharma, Wu and Dalal, 2005).
 //!
-//! Every named quantity is an `f32`, computed in `f64` where libvmaf's C promotes to it. The formula comes in steps, so
-//! that many pixels can take each of them together.
+//! Every named quantity is an `f32`, computed in `f64` where libvmaf's C promotes to it. The formula stands here as
+//! libvmaf computes it; [groups](super::group) share those steps that are plain arithmetic.
 
 use std::f64::consts::PI;
 
-use super::functions::{Exact, Functions};
 use super::lab::Lab;
+use crate::math::{atan2, cos, exp, pow, powf, sin};
 
 /// Parametric factors: how forgiving the viewing conditions are.
 #[derive(Clone, Copy, Debug)]
@@ -19,20 +19,29 @@ pub struct Factors {
 /// The factors that suit video.
 pub const VIDEO: Factors = Factors { lightness: 0.65, chroma: 1.0, hue: 4.0 };
 
+/// 25^7: where chroma begins to count in full.
+const KNEE: f64 = 6_103_515_625.0;
+
 /// The difference of two colours. Equal colours give exactly 0.
 pub fn difference(one: Lab, two: Lab) -> f32 {
     weighted_difference(one, two, VIDEO)
 }
 
 fn weighted_difference(one: Lab, two: Lab, factors: Factors) -> f32 {
-    let [a1, a2] = stretched_axes(&mut Exact, one, two);
+    let stretch = stretch(pow(f64::from(Two(one.chroma(), two.chroma()).mean()), 7.0));
+    let (a1, a2) = (stretched(one.a, stretch) as f32, stretched(two.a, stretch) as f32);
     let chromas = Two(chroma(a1, one.b), chroma(a2, two.b));
-    let hues = Two(hue_angle(&mut Exact, one.b, a1), hue_angle(&mut Exact, two.b, a2));
+    let hues = Two(hue_angle(one.b, a1), hue_angle(two.b, a2));
     let turn = if one.is_grey() || two.is_grey() { 0.0 } else { turn(hues) };
-    let chord = hue_chord(&mut Exact, chromas, turn);
-    let waves = hue_waves(&mut Exact, mean_hue(hues));
-    let rotation = rotation(&mut Exact, chromas.mean(), mean_hue(hues));
-    total(Two(one.l, two.l), chromas, chord, waves, rotation, factors)
+    let chord = (2.0 * chromas.radius() * sin(f64::from(turn) / 2.0)) as f32;
+    let rotation = rotation(chromas.mean(), mean_hue(hues));
+    let lightness = lightness_share(Two(one.l, two.l), factors);
+    total(
+        lightness,
+        chroma_share(chromas, factors),
+        hue_share(chord, chromas, waves(hues), factors),
+        rotation,
+    )
 }
 
 /// The same quantity of both colours.
@@ -43,6 +52,12 @@ impl Two {
     #[inline(always)]
     pub fn mean(self) -> f32 {
         (self.0 + self.1) / 2.0
+    }
+
+    /// The geometric mean.
+    #[inline(always)]
+    pub fn radius(self) -> f64 {
+        f64::from(self.0 * self.1).sqrt()
     }
 }
 
@@ -56,21 +71,25 @@ pub fn chroma(a: f32, b: f32) -> f32 {
     (square(a) + square(b)).sqrt() as f32
 }
 
-/// The a axis of both colours, stretched near grey.
+/// How far the a axis is stretched near grey, from the seventh power of the mean chroma.
 #[inline(always)]
-pub fn stretched_axes<F: Functions>(functions: &mut F, one: Lab, two: Lab) -> [f32; 2] {
-    const KNEE: f64 = 6_103_515_625.0; // 25^7
-    let mean_chroma = Two(chroma(one.a, one.b), chroma(two.a, two.b)).mean();
-    let power = F::power_7(f64::from(mean_chroma));
-    let stretch = 1.0 - (power / (power + KNEE)).sqrt();
-    [one.a, two.a].map(|a| functions.rounded(f64::from(a) + f64::from(a / 2.0) * stretch))
+pub fn stretch(power: f64) -> f64 {
+    1.0 - (power / (power + KNEE)).sqrt()
+}
+
+#[inline(always)]
+pub fn stretched(a: f32, stretch: f64) -> f64 {
+    f64::from(a) + f64::from(a / 2.0) * stretch
 }
 
 /// 0 to 2 pi; 0 for grey.
-#[inline(always)]
-pub fn hue_angle<F: Functions>(functions: &mut F, b: f32, a: f32) -> f32 {
+fn hue_angle(b: f32, a: f32) -> f32 {
     let grey = b == 0.0 && a == 0.0;
-    let angle = functions.rounded(if grey { 0.0 } else { F::angle(f64::from(b), f64::from(a)) });
+    positive_angle(if grey { 0.0 } else { atan2(f64::from(b), f64::from(a)) as f32 })
+}
+
+#[inline(always)]
+pub fn positive_angle(angle: f32) -> f32 {
     if angle < 0.0 { (f64::from(angle) + 2.0 * PI) as f32 } else { angle }
 }
 
@@ -91,63 +110,69 @@ pub fn mean_hue(hues: Two) -> f32 {
     (if around { (sum + 2.0 * PI) / 2.0 } else { sum / 2.0 }) as f32
 }
 
-/// The distance that a turn of the hue makes.
-#[inline(always)]
-pub fn hue_chord<F: Functions>(functions: &mut F, chromas: Two, turn: f32) -> f32 {
-    let radius = f64::from(chromas.0 * chromas.1).sqrt();
-    functions.rounded(2.0 * radius * F::sine(f64::from(turn) / 2.0))
-}
-
 /// How the weight of hue depends on hue.
-#[inline(always)]
-pub fn hue_waves<F: Functions>(functions: &mut F, mean_hue: f32) -> f32 {
-    functions.rounded(F::hue_waves(f64::from(mean_hue)))
+fn waves(hues: Two) -> f32 {
+    let hue = f64::from(mean_hue(hues));
+    let waves = 1.0 - 0.17 * cos(hue - PI / 6.0) + 0.24 * cos(2.0 * hue) + 0.32 * cos(3.0 * hue + PI / 30.0)
+        - 0.20 * cos(4.0 * hue - 7.0 * PI / 20.0);
+    waves as f32
 }
 
 /// How chroma and hue differences act together, around blue.
-///
-/// Far from blue the bell is so small that what it does to a difference is lost when the shares are summed: the product
-/// of the chroma's and the hue's share is at most half the sum of their squares. No doubt about it counts there.
+fn rotation(mean_chroma: f32, mean_hue: f32) -> f32 {
+    let bell = (60.0 * exp(f64::from(-distance_from_blue(mean_hue)))) as f32;
+    (-2.0 * part_of_knee(powf(mean_chroma, 7.0)).sqrt() * sin(bell_angle(bell))) as f32
+}
+
+/// The squared distance of a hue from blue, in units of 25°.
 #[inline(always)]
-pub fn rotation<F: Functions>(functions: &mut F, mean_chroma: f32, mean_hue: f32) -> f32 {
-    const KNEE: f32 = 6_103_515_625.0; // 25^7
-    /// Beyond this the bell is below 10^-24.
-    const FAR: f32 = 60.0;
-    let degrees = (f64::from(mean_hue) * (180.0 / PI)) as f32;
+pub fn distance_from_blue(hue: f32) -> f32 {
+    let degrees = (f64::from(hue) * (180.0 / PI)) as f32;
     let from_blue = ((f64::from(degrees) - 275.0) * (1.0 / 25.0)) as f32;
-    let distance = from_blue * from_blue;
-    let counts = distance < FAR;
-    let bell = functions.rounded_where(counts, 60.0 * F::exponential(f64::from(-distance)));
-    let angle = (f64::from(bell) * (PI / 180.0)) as f32;
-    let power = functions.single_power_7(mean_chroma);
-    let turn = F::sine(f64::from(angle));
-    functions.rounded_where(counts, -2.0 * f64::from(power / (power + KNEE)).sqrt() * turn)
+    from_blue * from_blue
 }
 
-/// The difference from the parts.
 #[inline(always)]
-pub fn total(lights: Two, chromas: Two, chord: f32, waves: f32, rotation: f32, factors: Factors) -> f32 {
-    let lightness = (lights.1 - lights.0) / (factors.lightness * lightness_weight(lights.mean()));
-    let chroma = (chromas.1 - chromas.0) / (factors.chroma * chroma_weight(chromas.mean()));
-    let hue = chord / (factors.hue * hue_weight(chromas.mean(), waves));
+pub fn bell_angle(bell: f32) -> f64 {
+    f64::from((f64::from(bell) * (PI / 180.0)) as f32)
+}
+
+/// In single precision, as in libvmaf, which rounds the knee, too.
+#[inline(always)]
+pub fn part_of_knee(power: f32) -> f64 {
+    f64::from(power / (power + KNEE as f32))
+}
+
+/// What lightness adds to the difference.
+#[inline(always)]
+pub fn lightness_share(lights: Two, factors: Factors) -> f32 {
+    let squared = square(lights.mean() - 50.0);
+    let weight = (1.0 + (0.015 * squared) / (20.0 + squared).sqrt()) as f32;
+    (lights.1 - lights.0) / (factors.lightness * weight)
+}
+
+#[inline(always)]
+pub fn chroma_share(chromas: Two, factors: Factors) -> f32 {
+    let weight = (1.0 + 0.045 * f64::from(chromas.mean())) as f32;
+    (chromas.1 - chromas.0) / (factors.chroma * weight)
+}
+
+#[inline(always)]
+pub fn hue_share(chord: f32, chromas: Two, waves: f32, factors: Factors) -> f32 {
+    let weight = (1.0 + 0.015 * f64::from(chromas.mean()) * f64::from(waves)) as f32;
+    chord / (factors.hue * weight)
+}
+
+#[inline(always)]
+pub fn total(lightness: f32, chroma: f32, hue: f32, rotation: f32) -> f32 {
+    exact_total(lightness, chroma, hue, rotation) as f32
+}
+
+/// The difference before it is rounded.
+#[inline(always)]
+pub fn exact_total(lightness: f32, chroma: f32, hue: f32, rotation: f32) -> f64 {
     let sum = square(lightness) + square(chroma) + square(hue);
-    (sum + f64::from(rotation * chroma * hue)).sqrt() as f32
-}
-
-#[inline(always)]
-fn lightness_weight(mean_lightness: f32) -> f32 {
-    let squared = square(mean_lightness - 50.0);
-    (1.0 + (0.015 * squared) / (20.0 + squared).sqrt()) as f32
-}
-
-#[inline(always)]
-fn chroma_weight(mean_chroma: f32) -> f32 {
-    (1.0 + 0.045 * f64::from(mean_chroma)) as f32
-}
-
-#[inline(always)]
-fn hue_weight(mean_chroma: f32, waves: f32) -> f32 {
-    (1.0 + 0.015 * f64::from(mean_chroma) * f64::from(waves)) as f32
+    (sum + f64::from(rotation * chroma * hue)).sqrt()
 }
 
 #[cfg(test)]

@@ -3,133 +3,58 @@
 //! A group takes the formula step by step: each step is a short loop over all its pixels, whose turns do not depend on
 //! each other. Where an estimate leaves doubt, the pixel is done again by definition.
 
+use super::colours::{Colours, Distances, Doubles, GROUP, Pixels, Singles, Steps};
 use super::difference::{self, Two, VIDEO};
-use super::estimate::Estimates;
-use super::lab::{self, Converter, Lab, Yuv};
-
-/// Pixels that are worked on at a time: what is known of them stays in the nearest cache.
-pub const GROUP: usize = 64;
-
-/// A quantity of each pixel.
-type Singles = [f32; GROUP];
-type Doubles = [f64; GROUP];
-/// Whether a pixel is in doubt: 0 or 1, as wide as the numbers that decide it.
-type Doubts = [u64; GROUP];
-
-/// Samples of a group.
-#[derive(Clone, Copy, Debug)]
-pub struct Pixels<'a> {
-    pub y: &'a [u16; GROUP],
-    pub u: &'a [u16; GROUP],
-    pub v: &'a [u16; GROUP],
-}
-
-impl Pixels<'_> {
-    #[inline(always)]
-    fn get(&self, n: usize) -> Yuv {
-        Yuv { y: self.y[n], u: self.u[n], v: self.v[n] }
-    }
-
-    #[inline(always)]
-    fn same(&self, other: &Self) -> bool {
-        self.y == other.y && self.u == other.u && self.v == other.v
-    }
-}
-
-/// Colours of a group.
-#[derive(Debug)]
-struct Colours {
-    /// Red, green and blue, then X, Y and Z.
-    parts: [Doubles; 3],
-    /// Their lightnesses.
-    lights: [Singles; 3],
-    l: Singles,
-    a: Singles,
-    b: Singles,
-    /// The stretched a, and what follows from it.
-    axis: Singles,
-    chroma: Singles,
-    hue: Singles,
-}
-
-impl Colours {
-    const ZERO: Self = Self {
-        parts: [[0.0; GROUP]; 3],
-        lights: [[0.0; GROUP]; 3],
-        l: [0.0; GROUP],
-        a: [0.0; GROUP],
-        b: [0.0; GROUP],
-        axis: [0.0; GROUP],
-        chroma: [0.0; GROUP],
-        hue: [0.0; GROUP],
-    };
-
-    #[inline(always)]
-    fn get(&self, n: usize) -> Lab {
-        Lab { l: self.l[n], a: self.a[n], b: self.b[n] }
-    }
-
-    /// From samples to L*a*b*.
-    #[inline(always)]
-    fn fill(&mut self, converter: &Converter, pixels: Pixels<'_>, doubts: &mut Doubts) {
-        let [x, y, z] = &mut self.parts;
-        for n in 0..GROUP {
-            [x[n], y[n], z[n]] = converter.rgb(pixels.get(n));
-        }
-        for value in self.parts.as_flattened_mut() {
-            *value = lab::linear::<Estimates>(*value);
-        }
-        let [x, y, z] = &mut self.parts;
-        for n in 0..GROUP {
-            [x[n], y[n], z[n]] = lab::xyz([x[n], y[n], z[n]]);
-        }
-        for (part, lights) in self.parts.iter().zip(&mut self.lights) {
-            for n in 0..GROUP {
-                let mut estimates = Estimates::default();
-                lights[n] = lab::lightness(&mut estimates, part[n]);
-                doubts[n] |= u64::from(estimates.doubtful);
-            }
-        }
-        let [x, y, z] = &self.lights;
-        for n in 0..GROUP {
-            let lab = Lab::new([x[n], y[n], z[n]]);
-            (self.l[n], self.a[n], self.b[n]) = (lab.l, lab.a, lab.b);
-        }
-    }
-
-    /// From the stretched axis to chroma and hue.
-    #[inline(always)]
-    fn turn(&mut self, doubts: &mut Doubts) {
-        for n in 0..GROUP {
-            self.chroma[n] = difference::chroma(self.axis[n], self.b[n]);
-        }
-        for n in 0..GROUP {
-            let mut estimates = Estimates::default();
-            self.hue[n] = difference::hue_angle(&mut estimates, self.b[n], self.axis[n]);
-            doubts[n] |= u64::from(estimates.doubtful);
-        }
-    }
-}
+use super::estimate::{self, TOO_NEAR, middle_distance};
+use super::lab::Converter;
+use crate::math::powf_in_range;
 
 /// Memory for two groups.
 #[derive(Debug)]
 pub struct Group {
     one: Colours,
     two: Colours,
+    steps: Steps,
+    stretches: Doubles,
+    turn: Singles,
+    mean_hue: Singles,
+    half_turns: [Doubles; 2],
     chord: Singles,
     waves: Singles,
+    blue_distance: Singles,
+    bell: Singles,
+    power: Singles,
     rotation: Singles,
-    doubts: Doubts,
+    shares: [Singles; 3],
+    distances: Distances,
 }
+
+/// From this distance on, nothing of the rotation can change a difference by more than 2^-40.
+///
+/// The rotation is there at most `2 sin(60° e^-16)`, below 2^-22. However its parts are rounded to `f32`, it is wrong by
+/// 2^-20 of itself at most, and the product of the shares that it multiplies is at most half the sum of their squares.
+const FAR_FROM_BLUE: f32 = 16.0;
+
+/// A bell or rotation below this is lost when shares are summed, so that it does not matter how it was rounded.
+const NOTHING: f64 = 1e-20;
 
 impl Group {
     pub const EMPTY: Self = Self {
         one: Colours::ZERO,
         two: Colours::ZERO,
+        steps: Steps::ZERO,
+        stretches: [0.0; GROUP],
+        turn: [0.0; GROUP],
+        mean_hue: [0.0; GROUP],
+        half_turns: [[0.0; GROUP]; 2],
         chord: [0.0; GROUP],
         waves: [0.0; GROUP],
+        blue_distance: [0.0; GROUP],
+        bell: [0.0; GROUP],
+        power: [0.0; GROUP],
         rotation: [0.0; GROUP],
-        doubts: [0; GROUP],
+        shares: [[0.0; GROUP]; 3],
+        distances: [0; GROUP],
     };
 
     /// The same as [`difference`](difference::difference) of each pair of pixels.
@@ -144,37 +69,29 @@ impl Group {
         if one.same(&two) {
             return out.fill(0.0);
         }
-        self.doubts.fill(0);
-        self.one.fill(converter, one, &mut self.doubts);
-        self.two.fill(converter, two, &mut self.doubts);
+        self.distances.fill(u32::MAX);
+        self.one.fill(converter, one, &mut self.steps, &mut self.distances);
+        self.two.fill(converter, two, &mut self.steps, &mut self.distances);
         self.stretch();
-        self.one.turn(&mut self.doubts);
-        self.two.turn(&mut self.doubts);
+        self.one.turn(&mut self.steps, &mut self.distances);
+        self.two.turn(&mut self.steps, &mut self.distances);
         self.measure_hues();
+        self.measure_waves();
         self.measure_rotation();
         self.total(out);
-        let mut doubtful = 0;
-        for doubt in self.doubts {
-            doubtful |= doubt;
-        }
-        if doubtful != 0 {
-            repeat(converter, one, two, &self.doubts, out);
+        if self.distances.iter().fold(u32::MAX, |low, distance| low.min(*distance)) < TOO_NEAR {
+            repeat(converter, one, two, &self.distances, out);
         }
     }
 
     #[inline(always)]
     fn stretch(&mut self) {
         for n in 0..GROUP {
-            let mut estimates = Estimates::default();
-            [self.one.axis[n], self.two.axis[n]] =
-                difference::stretched_axes(&mut estimates, self.one.get(n), self.two.get(n));
-            self.doubts[n] |= u64::from(estimates.doubtful);
+            let chromas = Two(self.one.get(n).chroma(), self.two.get(n).chroma());
+            self.stretches[n] = difference::stretch(estimate::power_7(f64::from(chromas.mean())));
         }
-    }
-
-    #[inline(always)]
-    fn hues(&self, n: usize) -> Two {
-        Two(self.one.hue[n], self.two.hue[n])
+        self.one.stretch(&self.stretches, &mut self.distances);
+        self.two.stretch(&self.stretches, &mut self.distances);
     }
 
     #[inline(always)]
@@ -185,35 +102,97 @@ impl Group {
     #[inline(always)]
     fn measure_hues(&mut self) {
         for n in 0..GROUP {
-            let mut estimates = Estimates::default();
+            let hues = Two(self.one.hue[n], self.two.hue[n]);
             let grey = self.one.get(n).is_grey() | self.two.get(n).is_grey();
-            let turn = if grey { 0.0 } else { difference::turn(self.hues(n)) };
-            self.chord[n] = difference::hue_chord(&mut estimates, self.chromas(n), turn);
-            self.doubts[n] |= u64::from(estimates.doubtful);
+            self.turn[n] = if grey { 0.0 } else { difference::turn(hues) };
+            self.mean_hue[n] = difference::mean_hue(hues);
         }
         for n in 0..GROUP {
-            let mut estimates = Estimates::default();
-            self.waves[n] = difference::hue_waves(&mut estimates, difference::mean_hue(self.hues(n)));
-            self.doubts[n] |= u64::from(estimates.doubtful);
+            let chord = 2.0 * self.chromas(n).radius() * estimate::sine(f64::from(self.turn[n]) / 2.0);
+            self.chord[n] = chord as f32;
+            self.distances[n] = self.distances[n].min(middle_distance(chord));
+        }
+    }
+
+    #[inline(always)]
+    fn measure_waves(&mut self) {
+        let [sines, cosines] = &mut self.half_turns;
+        for n in 0..GROUP {
+            (sines[n], cosines[n]) = estimate::half_turn(f64::from(self.mean_hue[n]));
+        }
+        for n in 0..GROUP {
+            let waves = estimate::hue_waves(f64::from(self.mean_hue[n]), (sines[n], cosines[n]));
+            self.waves[n] = waves as f32;
+            self.distances[n] = self.distances[n].min(middle_distance(waves));
         }
     }
 
     #[inline(always)]
     fn measure_rotation(&mut self) {
+        let mut nearest = f32::INFINITY;
         for n in 0..GROUP {
-            let mut estimates = Estimates::default();
-            let (chroma, hue) = (self.chromas(n).mean(), difference::mean_hue(self.hues(n)));
-            self.rotation[n] = difference::rotation(&mut estimates, chroma, hue);
-            self.doubts[n] |= u64::from(estimates.doubtful);
+            self.blue_distance[n] = difference::distance_from_blue(self.mean_hue[n]);
+        }
+        for distance in self.blue_distance {
+            nearest = if distance < nearest { distance } else { nearest };
+        }
+        if nearest < FAR_FROM_BLUE {
+            self.measure_powers();
+        } else {
+            for n in 0..GROUP {
+                self.power[n] = estimate::power_7(f64::from(self.chromas(n).mean())) as f32;
+            }
+        }
+        self.rotate(nearest < FAR_FROM_BLUE);
+    }
+
+    /// The seventh power of the mean chroma as the exact function has it, where that is an ordinary number.
+    #[inline(always)]
+    fn measure_powers(&mut self) {
+        for n in 0..GROUP {
+            let chroma = self.chromas(n).mean();
+            let ordinary = (chroma > 1.0 / 65_536.0) & (chroma < 65_536.0);
+            let power = powf_in_range(if ordinary { chroma } else { 1.0 }, 7.0);
+            self.power[n] = if ordinary { power } else { 0.0 };
+            let trusted = ordinary | (chroma == 0.0);
+            self.distances[n] = if trusted { self.distances[n] } else { 0 };
+        }
+    }
+
+    /// `counts` says whether it matters how numbers are rounded.
+    #[inline(always)]
+    fn rotate(&mut self, counts: bool) {
+        let nothing = if counts { NOTHING } else { f64::INFINITY };
+        for n in 0..GROUP {
+            let bell = 60.0 * estimate::exponential(f64::from(-self.blue_distance[n]));
+            self.bell[n] = bell as f32;
+            let distance = if bell > nothing { middle_distance(bell) } else { u32::MAX };
+            self.distances[n] = self.distances[n].min(distance);
+        }
+        for n in 0..GROUP {
+            let turn = estimate::sine(difference::bell_angle(self.bell[n]));
+            let rotation = -2.0 * difference::part_of_knee(self.power[n]).sqrt() * turn;
+            self.rotation[n] = rotation as f32;
+            let distance = if -rotation > nothing { middle_distance(rotation) } else { u32::MAX };
+            self.distances[n] = self.distances[n].min(distance);
         }
     }
 
     #[inline(always)]
-    fn total(&self, out: &mut Singles) {
+    fn total(&mut self, out: &mut Singles) {
+        let [lightness, chroma, hue] = &mut self.shares;
         for n in 0..GROUP {
-            let lights = Two(self.one.l[n], self.two.l[n]);
-            let (chord, waves, rotation) = (self.chord[n], self.waves[n], self.rotation[n]);
-            out[n] = difference::total(lights, self.chromas(n), chord, waves, rotation, VIDEO);
+            lightness[n] = difference::lightness_share(Two(self.one.l[n], self.two.l[n]), VIDEO);
+        }
+        for n in 0..GROUP {
+            let chromas = Two(self.one.chroma[n], self.two.chroma[n]);
+            chroma[n] = difference::chroma_share(chromas, VIDEO);
+            hue[n] = difference::hue_share(self.chord[n], chromas, self.waves[n], VIDEO);
+        }
+        for n in 0..GROUP {
+            let total = difference::exact_total(lightness[n], chroma[n], hue[n], self.rotation[n]);
+            out[n] = total as f32;
+            self.distances[n] = self.distances[n].min(middle_distance(total));
         }
     }
 }
@@ -221,14 +200,15 @@ impl Group {
 /// Does the doubtful pixels by definition.
 #[cold]
 #[inline(never)]
-fn repeat(converter: &Converter, one: Pixels<'_>, two: Pixels<'_>, doubts: &Doubts, out: &mut Singles) {
-    for n in (0..GROUP).filter(|n| doubts[*n] != 0) {
+fn repeat(converter: &Converter, one: Pixels<'_>, two: Pixels<'_>, distances: &Distances, out: &mut Singles) {
+    for n in (0..GROUP).filter(|n| distances[*n] < TOO_NEAR) {
         out[n] = difference::difference(converter.lab(one.get(n)), converter.lab(two.get(n)));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::lab::Yuv;
     use super::*;
     use crate::made::Noise;
     use crate::simd::{Target, level_tests};
@@ -252,7 +232,7 @@ mod tests {
                 group.differences(&converter, one, two, &mut out);
             },
         );
-        (out, group.doubts.iter().filter(|doubt| **doubt != 0).count())
+        (out, group.distances.iter().filter(|distance| **distance < TOO_NEAR).count())
     }
 
     /// Pairs of colours that lie `spread` apart at most, around any colour inside `range` of the full scale.

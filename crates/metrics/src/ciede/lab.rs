@@ -3,7 +3,8 @@
 //! The way is libvmaf's: limited range, the BT.709 matrix of analogue YUV, the sRGB curve, D65 white. Curves are computed in `f64`; what
 //! leaves a curve or a colour is rounded to `f32`.
 
-use super::functions::{Exact, Functions};
+use super::difference;
+use crate::math::pow;
 
 /// A colour whose distance can be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,6 +20,11 @@ impl Lab {
     pub fn new(lightnesses: [f32; 3]) -> Self {
         let [x, y, z] = lightnesses.map(f64::from);
         Self { l: (116.0 * y - 16.0) as f32, a: (500.0 * (x - y)) as f32, b: (200.0 * (y - z)) as f32 }
+    }
+
+    #[inline(always)]
+    pub fn chroma(&self) -> f32 {
+        difference::chroma(self.a, self.b)
     }
 
     #[inline(always)]
@@ -56,8 +62,8 @@ impl Converter {
     }
 
     pub fn lab(&self, pixel: Yuv) -> Lab {
-        let [x, y, z] = xyz(self.rgb(pixel).map(linear::<Exact>));
-        Lab::new([x, y, z].map(|value| lightness(&mut Exact, value)))
+        let [x, y, z] = xyz(self.rgb(pixel).map(linear));
+        Lab::new([x, y, z].map(lightness))
     }
 
     /// Red, green and blue, as they are stored.
@@ -80,22 +86,36 @@ pub fn xyz(rgb: [f64; 3]) -> [f64; 3] {
     [x * (1.0 / 0.95047), y, z * (1.0 / 1.08883)]
 }
 
-/// The sRGB curve. Its knee is 10/255 and not the standard's 0.04045, as in libvmaf.
+/// The knee of the sRGB curve is 10/255 and not the standard's 0.04045, as in libvmaf.
+pub const CURVE_KNEE: f64 = 10.0 / 255.0;
+/// The knee of CIE's lightness curve.
+pub const LIGHTNESS_KNEE: f64 = 216.0 / 24389.0;
+
+/// The sRGB curve.
+fn linear(value: f64) -> f64 {
+    if value > CURVE_KNEE { pow(curve_base(value), 2.4) } else { curve_foot(value) }
+}
+
+/// What the curve takes a power of.
 #[inline(always)]
-pub fn linear<F: Functions>(value: f64) -> f64 {
-    if value > 10.0 / 255.0 { F::power_12_5((value + 0.055) * (1.0 / 1.055)) } else { value * (1.0 / 12.92) }
+pub fn curve_base(value: f64) -> f64 {
+    (value + 0.055) * (1.0 / 1.055)
+}
+
+#[inline(always)]
+pub fn curve_foot(value: f64) -> f64 {
+    value * (1.0 / 12.92)
 }
 
 /// CIE's lightness curve: a cube root with a straight foot.
+fn lightness(value: f64) -> f32 {
+    (if value > LIGHTNESS_KNEE { pow(value, 1.0 / 3.0) } else { lightness_foot(value) }) as f32
+}
+
 #[inline(always)]
-pub fn lightness<F: Functions>(functions: &mut F, value: f64) -> f32 {
+pub fn lightness_foot(value: f64) -> f64 {
     const KAPPA: f64 = 24389.0 / 27.0;
-    const EPSILON: f64 = 216.0 / 24389.0;
-    let foot = (KAPPA * value + 16.0) * (1.0 / 116.0);
-    // An error of `value`, 2^-48 of its parts, counts most where the curve has its knee, and where the foot nears zero.
-    functions.doubt_if((value - EPSILON).abs() < 1e-12);
-    functions.doubt_if(foot.abs() < 1.0 / 64.0);
-    functions.rounded(if value > EPSILON { F::cube_root(value) } else { foot })
+    (KAPPA * value + 16.0) * (1.0 / 116.0)
 }
 
 #[cfg(test)]

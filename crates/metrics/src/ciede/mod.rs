@@ -4,9 +4,9 @@
 //! from libvmaf (odd sizes in 4:2:0, which are undefined there), is told in `chroma`.
 
 mod chroma;
+mod colours;
 mod difference;
 mod estimate;
-mod functions;
 mod group;
 mod lab;
 mod memo;

@@ -6,7 +6,8 @@
 use visus_video::{Chroma, Format, Frame, PlaneView};
 
 use super::chroma::{chroma_row, copy};
-use super::group::{GROUP, Group, Pixels};
+use super::colours::{GROUP, Pixels};
+use super::group::Group;
 use super::lab::{Converter, Lab, Yuv};
 use super::memo::Memo;
 use super::scalar::{PixelPair, differences};
