@@ -3,10 +3,10 @@
 //! A group takes the formula step by step: each step is a short loop over all its pixels, whose turns do not depend on
 //! each other. Where an estimate leaves doubt, the pixel is done again by definition.
 
-use super::colours::{Colours, Distances, Doubles, GROUP, Pixels, Singles, Steps};
+use super::colours::Colours;
 use super::difference::{self, Two, VIDEO};
 use super::estimate::{self, TOO_NEAR, middle_distance};
-use super::lab::Converter;
+use super::labs::{Distances, Doubles, GROUP, Labs, Singles};
 use crate::math::powf_in_range;
 
 /// Memory for two groups.
@@ -14,7 +14,6 @@ use crate::math::powf_in_range;
 pub struct Group {
     one: Colours,
     two: Colours,
-    steps: Steps,
     stretches: Doubles,
     turn: Singles,
     mean_hue: Singles,
@@ -42,7 +41,6 @@ impl Group {
     pub const EMPTY: Self = Self {
         one: Colours::ZERO,
         two: Colours::ZERO,
-        steps: Steps::ZERO,
         stretches: [0.0; GROUP],
         turn: [0.0; GROUP],
         mean_hue: [0.0; GROUP],
@@ -57,41 +55,28 @@ impl Group {
         distances: [0; GROUP],
     };
 
-    /// The same as [`difference`](difference::difference) of each pair of pixels.
+    /// The same as [`difference`](difference::difference) of each pair of colours.
     #[inline(always)]
-    pub fn differences(
-        &mut self,
-        converter: &Converter,
-        one: Pixels<'_>,
-        two: Pixels<'_>,
-        out: &mut Singles,
-    ) {
-        if one.same(&two) {
-            return out.fill(0.0);
-        }
+    pub fn differences(&mut self, one: Labs<'_>, two: Labs<'_>, out: &mut Singles) {
         self.distances.fill(u32::MAX);
-        self.one.fill(converter, one, &mut self.steps, &mut self.distances);
-        self.two.fill(converter, two, &mut self.steps, &mut self.distances);
-        self.stretch();
-        self.one.turn(&mut self.steps, &mut self.distances);
-        self.two.turn(&mut self.steps, &mut self.distances);
-        self.measure_hues();
+        self.fill_colours(one, two);
+        self.measure_hues(one, two);
         self.measure_waves();
         self.measure_rotation();
-        self.total(out);
+        self.total(one, two, out);
         if self.distances.iter().fold(u32::MAX, |low, distance| low.min(*distance)) < TOO_NEAR {
-            repeat(converter, one, two, &self.distances, out);
+            repeat(one, two, &self.distances, out);
         }
     }
 
     #[inline(always)]
-    fn stretch(&mut self) {
+    fn fill_colours(&mut self, one: Labs<'_>, two: Labs<'_>) {
         for n in 0..GROUP {
-            let chromas = Two(self.one.get(n).chroma(), self.two.get(n).chroma());
+            let chromas = Two(one.get(n).chroma(), two.get(n).chroma());
             self.stretches[n] = difference::stretch(estimate::power_7(f64::from(chromas.mean())));
         }
-        self.one.stretch(&self.stretches, &mut self.distances);
-        self.two.stretch(&self.stretches, &mut self.distances);
+        self.one.fill(one, &self.stretches, &mut self.distances);
+        self.two.fill(two, &self.stretches, &mut self.distances);
     }
 
     #[inline(always)]
@@ -100,10 +85,10 @@ impl Group {
     }
 
     #[inline(always)]
-    fn measure_hues(&mut self) {
+    fn measure_hues(&mut self, one: Labs<'_>, two: Labs<'_>) {
         for n in 0..GROUP {
             let hues = Two(self.one.hue[n], self.two.hue[n]);
-            let grey = self.one.get(n).is_grey() | self.two.get(n).is_grey();
+            let grey = one.get(n).is_grey() | two.get(n).is_grey();
             self.turn[n] = if grey { 0.0 } else { difference::turn(hues) };
             self.mean_hue[n] = difference::mean_hue(hues);
         }
@@ -179,10 +164,10 @@ impl Group {
     }
 
     #[inline(always)]
-    fn total(&mut self, out: &mut Singles) {
+    fn total(&mut self, one: Labs<'_>, two: Labs<'_>, out: &mut Singles) {
         let [lightness, chroma, hue] = &mut self.shares;
         for n in 0..GROUP {
-            lightness[n] = difference::lightness_share(Two(self.one.l[n], self.two.l[n]), VIDEO);
+            lightness[n] = difference::lightness_share(Two(one.l[n], two.l[n]), VIDEO);
         }
         for n in 0..GROUP {
             let chromas = Two(self.one.chroma[n], self.two.chroma[n]);
@@ -200,36 +185,30 @@ impl Group {
 /// Does the doubtful pixels by definition.
 #[cold]
 #[inline(never)]
-fn repeat(converter: &Converter, one: Pixels<'_>, two: Pixels<'_>, distances: &Distances, out: &mut Singles) {
+fn repeat(one: Labs<'_>, two: Labs<'_>, distances: &Distances, out: &mut Singles) {
     for n in (0..GROUP).filter(|n| distances[*n] < TOO_NEAR) {
-        out[n] = difference::difference(converter.lab(one.get(n)), converter.lab(two.get(n)));
+        out[n] = difference::difference(one.get(n), two.get(n));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::lab::Yuv;
+    use super::super::lab::{Converter, Lab, Yuv};
     use super::*;
     use crate::made::Noise;
     use crate::simd::{Target, level_tests};
 
-    fn differences(target: Target, depth: u8, pixels: &[(Yuv, Yuv); GROUP]) -> (Singles, usize) {
+    fn differences(target: Target, one: &[Lab; GROUP], two: &[Lab; GROUP]) -> (Singles, usize) {
         let mut group = Box::new(Group::EMPTY);
-        let converter = Converter::new(depth);
-        let planes = |side: fn(&(Yuv, Yuv)) -> Yuv| {
-            [
-                pixels.each_ref().map(|p| side(p).y),
-                pixels.each_ref().map(|p| side(p).u),
-                pixels.each_ref().map(|p| side(p).v),
-            ]
-        };
-        let ([y1, u1, v1], [y2, u2, v2]) = (planes(|p| p.0), planes(|p| p.1));
+        let planes =
+            |labs: &[Lab; GROUP]| [labs.map(|lab| lab.l), labs.map(|lab| lab.a), labs.map(|lab| lab.b)];
+        let ([l1, a1, b1], [l2, a2, b2]) = (planes(one), planes(two));
         let mut out = [0.0; GROUP];
         target.run(
             #[inline(always)]
             || {
-                let (one, two) = (Pixels { y: &y1, u: &u1, v: &v1 }, Pixels { y: &y2, u: &u2, v: &v2 });
-                group.differences(&converter, one, two, &mut out);
+                let (one, two) = (Labs { l: &l1, a: &a1, b: &b1 }, Labs { l: &l2, a: &a2, b: &b2 });
+                group.differences(one, two, &mut out);
             },
         );
         (out, group.distances.iter().filter(|distance| **distance < TOO_NEAR).count())
@@ -261,18 +240,21 @@ mod tests {
                     for spread in [0, 1, 5, 1 << (depth - 2)] {
                         for _ in 0..6 {
                             let pixels = pairs(&mut noise, depth, range, spread);
-                            let (got, doubts) = differences(target, depth, &pixels);
                             let converter = Converter::new(depth);
-                            for (got, (one, two)) in got.iter().zip(pixels) {
-                                let expected = difference::difference(converter.lab(one), converter.lab(two));
-                                assert_eq!(got.to_bits(), expected.to_bits(), "{depth} bits: {one:?} {two:?}");
+                            let one = pixels.map(|(one, _)| converter.lab(one));
+                            let two = pixels.map(|(_, two)| converter.lab(two));
+                            let (got, doubts) = differences(target, &one, &two);
+                            for n in 0..GROUP {
+                                let expected = difference::difference(one[n], two[n]);
+                                assert_eq!(got[n].to_bits(), expected.to_bits(), "{depth} bits: {:?}", pixels[n]);
                             }
                             (doubtful, total) = (doubtful + doubts, total + GROUP);
                         }
                     }
                 }
             }
-            eprintln!("{doubtful} of {total} pixels in doubt");
+            // A few greys, whose stretched axis lies exactly between two floats, are always in doubt.
+            assert!(doubtful * 20 < total, "{doubtful} of {total} pixels in doubt");
         }
     }
 }

@@ -9,6 +9,7 @@ mod difference;
 mod estimate;
 mod group;
 mod lab;
+mod labs;
 mod memo;
 mod rows;
 pub mod scalar;

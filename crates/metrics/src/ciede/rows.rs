@@ -6,9 +6,9 @@
 use visus_video::{Chroma, Format, Frame, PlaneView};
 
 use super::chroma::{chroma_row, copy};
-use super::colours::{GROUP, Pixels};
 use super::group::Group;
 use super::lab::{Converter, Lab, Yuv};
+use super::labs::{GROUP, Labs, LabsMut, Pixels, Singles, Steps};
 use super::memo::Memo;
 use super::scalar::{PixelPair, differences};
 use crate::simd::Target;
@@ -50,11 +50,8 @@ impl PixelRow {
 
     #[inline(always)]
     fn group(&self, number: usize) -> Pixels<'_> {
-        Pixels {
-            y: &self.y.as_chunks().0[number],
-            u: &self.u.as_chunks().0[number],
-            v: &self.v.as_chunks().0[number],
-        }
+        let [y, u, v] = [&self.y, &self.u, &self.v].map(|plane| &plane.as_chunks().0[number]);
+        Pixels { y, u, v }
     }
 }
 
@@ -74,14 +71,14 @@ pub struct Differences {
 #[derive(Debug)]
 enum Method {
     OneByOne(Box<Remembered>),
-    InGroups(Target, Box<Group>),
+    InGroups(Target, Box<Grouped>),
 }
 
 impl Differences {
     pub fn new(format: &Format, target: Target) -> Self {
         let width = format.width();
         let method = if target.is_wide() {
-            Method::InGroups(target, Box::new(Group::EMPTY))
+            Method::InGroups(target, Box::new(Grouped::new(format)))
         } else {
             Method::OneByOne(Box::new(Remembered::new(width)))
         };
@@ -105,7 +102,10 @@ impl Differences {
             two.load(distorted, *layout, y);
             match method {
                 Method::OneByOne(remembered) => remembered.differences(converter, one, two, row),
-                Method::InGroups(target, group) => in_groups(*target, group, converter, one, two, row),
+                Method::InGroups(target, grouped) => target.run(
+                    #[inline(always)]
+                    || grouped.differences(one, two, row),
+                ),
             }
             sum = row[..width].iter().fold(sum, |sum, difference| sum + f64::from(*difference));
         }
@@ -113,22 +113,41 @@ impl Differences {
     }
 }
 
-fn in_groups(
-    target: Target,
-    group: &mut Group,
-    converter: &Converter,
-    one: &PixelRow,
-    two: &PixelRow,
-    row: &mut [f32],
-) {
-    target.run(
-        #[inline(always)]
-        || {
-            for (number, out) in row.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
-                group.differences(converter, one.group(number), two.group(number), out);
+/// Differences in groups.
+#[derive(Debug)]
+struct Grouped {
+    converter: Converter,
+    steps: Steps,
+    /// The colours of both pictures.
+    colours: [[Singles; 3]; 2],
+    group: Group,
+}
+
+impl Grouped {
+    fn new(format: &Format) -> Self {
+        Self {
+            converter: Converter::new(format.depth()),
+            steps: Steps::ZERO,
+            colours: [[[0.0; GROUP]; 3]; 2],
+            group: Group::EMPTY,
+        }
+    }
+
+    #[inline(always)]
+    fn differences(&mut self, one: &PixelRow, two: &PixelRow, row: &mut [f32]) {
+        for (number, out) in row.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            let pixels = [one.group(number), two.group(number)];
+            if pixels[0] == pixels[1] {
+                out.fill(0.0);
+                continue;
             }
-        },
-    );
+            for (pixels, [l, a, b]) in pixels.into_iter().zip(&mut self.colours) {
+                self.steps.make(&self.converter, pixels, &mut LabsMut { l, a, b });
+            }
+            let [one, two] = self.colours.each_ref().map(|[l, a, b]| Labs { l, a, b });
+            self.group.differences(one, two, out);
+        }
+    }
 }
 
 /// Differences one by one, with what was found before.
