@@ -68,14 +68,20 @@ impl FloatPlane {
     /// If the plane has another size.
     #[inline(always)]
     pub fn load(&mut self, plane: PlaneView<'_>, depth: u8, offset: f32) {
+        for y in 0..self.height {
+            self.load_row(plane, depth, offset, y);
+        }
+    }
+
+    /// One row of [`load`](Self::load).
+    #[inline(always)]
+    pub fn load_row(&mut self, plane: PlaneView<'_>, depth: u8, offset: f32, y: usize) {
         assert_eq!((plane.width(), plane.height()), (self.width, self.height), "planes of one size");
         // The reciprocal of a power of two: multiplying is as exact as dividing.
         let scale = 1.0 / f32::from(1u16 << (depth - 8));
-        for y in 0..self.height {
-            match plane {
-                PlaneView::U8(plane) => load_row(plane.row(y), scale, offset, self.row_mut(y)),
-                PlaneView::U16(plane) => load_row(plane.row(y), scale, offset, self.row_mut(y)),
-            }
+        match plane {
+            PlaneView::U8(plane) => load_row(plane.row(y), scale, offset, self.row_mut(y)),
+            PlaneView::U16(plane) => load_row(plane.row(y), scale, offset, self.row_mut(y)),
         }
     }
 }

@@ -25,6 +25,7 @@ pub fn mirror(position: isize, len: usize) -> usize {
 }
 
 /// Where in a plane's data the rows begin that `starts.len()` taps centred on row `y` read.
+#[inline(always)]
 pub fn row_starts(plane: &FloatPlane, y: usize, starts: &mut [usize]) {
     let first = y as isize - (starts.len() / 2) as isize;
     for (start, row) in starts.iter_mut().zip(first..) {
@@ -33,12 +34,13 @@ pub fn row_starts(plane: &FloatPlane, y: usize, starts: &mut [usize]) {
 }
 
 /// The block of a row that begins at `at`.
-#[inline]
+#[inline(always)]
 pub fn block<const N: usize>(data: &[f32], at: usize) -> &[f32; N] {
     data[at..].first_chunk().expect("rows are whole blocks")
 }
 
 /// The vertical pass: one row from the rows at `starts`.
+#[inline(always)]
 pub fn filter_columns(taps: &[f32], data: &[f32], starts: &[usize], out: &mut [f32]) {
     for (index, out) in out.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
         let mut sum = [0.0; BLOCK];
@@ -69,11 +71,13 @@ impl MirroredRow {
     }
 
     /// The row itself, padded to whole blocks.
+    #[inline(always)]
     pub fn values_mut(&mut self) -> &mut [f32] {
         &mut self.data[self.radius..][..padded(self.width)]
     }
 
     /// Makes the mirror images from the row's values.
+    #[inline(always)]
     pub fn reflect(&mut self) {
         let (first, last) = (self.radius, self.radius + self.width - 1);
         for step in 1..=self.radius {
@@ -84,6 +88,7 @@ impl MirroredRow {
 
     /// The horizontal pass. Precondition: the mirror images are up to date, and there are as many taps as the row was
     /// made for.
+    #[inline(always)]
     pub fn filter(&self, taps: &[f32], out: &mut [f32]) {
         for (index, out) in out.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
             let samples = &self.data[index * BLOCK..][..BLOCK + 2 * self.radius];

@@ -4,8 +4,12 @@
 //! from libvmaf (odd sizes in 4:2:0, which are undefined there), is told in `chroma`.
 
 mod chroma;
+mod colours;
 mod difference;
+mod estimate;
+mod group;
 mod lab;
+mod labs;
 mod memo;
 mod rows;
 pub mod scalar;
@@ -15,6 +19,7 @@ mod tests;
 use visus_video::{Chroma, Format};
 
 use crate::math::log10;
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 use rows::Differences;
 
@@ -46,12 +51,12 @@ impl Metric for Ciede {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if format.chroma() == Chroma::C400 {
             let reason = "it needs chroma planes".to_owned();
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(CiedeExtractor { differences: Differences::new(format) }))
+        Ok(Box::new(CiedeExtractor { differences: Differences::new(format, Target::new(level)) }))
     }
 }
 

@@ -6,13 +6,17 @@
 use visus_video::{Chroma, Format, Frame, PlaneView};
 
 use super::chroma::{chroma_row, copy};
+use super::group::Group;
 use super::lab::{Converter, Lab, Yuv};
+use super::labs::{GROUP, Labs, LabsMut, Pixels, Singles, Steps};
 use super::memo::Memo;
 use super::scalar::{PixelPair, differences};
+use crate::simd::Target;
 
-/// A row of pixels, all planes as wide as luma.
+/// A row of pixels, all planes as wide as luma, and zeros up to a whole number of groups.
 #[derive(Debug)]
 struct PixelRow {
+    width: usize,
     y: Vec<u16>,
     u: Vec<u16>,
     v: Vec<u16>,
@@ -20,15 +24,18 @@ struct PixelRow {
 
 impl PixelRow {
     fn new(width: usize) -> Self {
-        Self { y: vec![0; width], u: vec![0; width], v: vec![0; width] }
+        let row = || vec![0; width.next_multiple_of(GROUP)];
+        Self { width, y: row(), u: row(), v: row() }
     }
 
+    #[inline(always)]
     fn load(&mut self, frame: &Frame, layout: Chroma, row: usize) {
         match frame.plane(0) {
             PlaneView::U8(plane) => copy(plane.row(row), &mut self.y),
             PlaneView::U16(plane) => copy(plane.row(row), &mut self.y),
         }
         for (plane, out) in [(1, &mut self.u), (2, &mut self.v)] {
+            let out = &mut out[..self.width];
             match frame.plane(plane) {
                 PlaneView::U8(plane) => chroma_row(plane, layout, row, out),
                 PlaneView::U16(plane) => chroma_row(plane, layout, row, out),
@@ -38,7 +45,13 @@ impl PixelRow {
 
     fn pixels(&self) -> impl Iterator<Item = Yuv> {
         let chroma = self.u.iter().zip(&self.v);
-        self.y.iter().zip(chroma).map(|(y, (u, v))| Yuv { y: *y, u: *u, v: *v })
+        self.y.iter().zip(chroma).map(|(y, (u, v))| Yuv { y: *y, u: *u, v: *v }).take(self.width)
+    }
+
+    #[inline(always)]
+    fn group(&self, number: usize) -> Pixels<'_> {
+        let [y, u, v] = [&self.y, &self.u, &self.v].map(|plane| &plane.as_chunks().0[number]);
+        Pixels { y, u, v }
     }
 }
 
@@ -49,51 +62,126 @@ pub struct Differences {
     converter: Converter,
     reference: PixelRow,
     distorted: PixelRow,
+    /// The differences of a row, in whole groups.
+    row: Vec<f32>,
+    method: Method,
+}
+
+/// How the differences of a row are found.
+#[derive(Debug)]
+enum Method {
+    OneByOne(Box<Remembered>),
+    InGroups(Target, Box<Grouped>),
+}
+
+impl Differences {
+    pub fn new(format: &Format, target: Target) -> Self {
+        let width = format.width();
+        let method = if target.is_wide() {
+            Method::InGroups(target, Box::new(Grouped::new(format)))
+        } else {
+            Method::OneByOne(Box::new(Remembered::new(width)))
+        };
+        Self {
+            layout: format.chroma(),
+            converter: Converter::new(format.depth()),
+            reference: PixelRow::new(width),
+            distorted: PixelRow::new(width),
+            row: vec![0.0; width.next_multiple_of(GROUP)],
+            method,
+        }
+    }
+
+    /// The sum over all pixels, taken in their order.
+    pub fn sum(&mut self, reference: &Frame, distorted: &Frame) -> f64 {
+        let Self { layout, converter, reference: one, distorted: two, row, method } = self;
+        let (width, height) = (one.width, reference.format().height());
+        let mut sum = 0.0;
+        for y in 0..height {
+            one.load(reference, *layout, y);
+            two.load(distorted, *layout, y);
+            match method {
+                Method::OneByOne(remembered) => remembered.differences(converter, one, two, row),
+                Method::InGroups(target, grouped) => target.run(
+                    #[inline(always)]
+                    || grouped.differences(one, two, row),
+                ),
+            }
+            sum = row[..width].iter().fold(sum, |sum, difference| sum + f64::from(*difference));
+        }
+        sum
+    }
+}
+
+/// Differences in groups.
+#[derive(Debug)]
+struct Grouped {
+    converter: Converter,
+    steps: Steps,
+    /// The colours of both pictures.
+    colours: [[Singles; 3]; 2],
+    group: Group,
+}
+
+impl Grouped {
+    fn new(format: &Format) -> Self {
+        Self {
+            converter: Converter::new(format.depth()),
+            steps: Steps::ZERO,
+            colours: [[[0.0; GROUP]; 3]; 2],
+            group: Group::EMPTY,
+        }
+    }
+
+    #[inline(always)]
+    fn differences(&mut self, one: &PixelRow, two: &PixelRow, row: &mut [f32]) {
+        for (number, out) in row.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+            let pixels = [one.group(number), two.group(number)];
+            if pixels[0] == pixels[1] {
+                out.fill(0.0);
+                continue;
+            }
+            for (pixels, [l, a, b]) in pixels.into_iter().zip(&mut self.colours) {
+                self.steps.make(&self.converter, pixels, &mut LabsMut { l, a, b });
+            }
+            let [one, two] = self.colours.each_ref().map(|[l, a, b]| Labs { l, a, b });
+            self.group.differences(one, two, out);
+        }
+    }
+}
+
+/// Differences one by one, with what was found before.
+#[derive(Debug)]
+struct Remembered {
     colours: Memo<Yuv, Lab>,
     known: Memo<PixelPair, f32>,
-    /// The differences of a row.
-    row: Vec<f32>,
     /// Pairs of the row that are not known yet, where they are, and their differences.
     pairs: Vec<PixelPair>,
     places: Vec<usize>,
     found: Vec<f32>,
 }
 
-impl Differences {
-    pub fn new(format: &Format) -> Self {
-        let width = format.width();
+impl Remembered {
+    fn new(width: usize) -> Self {
         Self {
-            layout: format.chroma(),
-            converter: Converter::new(format.depth()),
-            reference: PixelRow::new(width),
-            distorted: PixelRow::new(width),
             colours: Memo::new(),
             known: Memo::new(),
-            row: vec![0.0; width],
             pairs: Vec::with_capacity(width),
             places: Vec::with_capacity(width),
             found: vec![0.0; width],
         }
     }
 
-    /// The sum over all pixels, taken in their order.
-    pub fn sum(&mut self, reference: &Frame, distorted: &Frame) -> f64 {
-        let mut sum = 0.0;
-        for row in 0..reference.format().height() {
-            self.reference.load(reference, self.layout, row);
-            self.distorted.load(distorted, self.layout, row);
-            self.sort_out();
-            self.compute();
-            sum = self.row.iter().fold(sum, |sum, difference| sum + f64::from(*difference));
-        }
-        sum
+    fn differences(&mut self, converter: &Converter, one: &PixelRow, two: &PixelRow, row: &mut [f32]) {
+        self.sort_out(one, two, row);
+        self.compute(converter, row);
     }
 
-    fn sort_out(&mut self) {
+    fn sort_out(&mut self, one: &PixelRow, two: &PixelRow, row: &mut [f32]) {
         self.pairs.clear();
         self.places.clear();
-        let pixels = self.reference.pixels().zip(self.distorted.pixels());
-        for (x, (pair, out)) in pixels.zip(&mut self.row).enumerate() {
+        let pixels = one.pixels().zip(two.pixels());
+        for (x, (pair, out)) in pixels.zip(row).enumerate() {
             // Equal pixels differ by exactly 0.
             let known = if pair.0 == pair.1 { Some(0.0) } else { self.known.find(&pair) };
             if known.is_none() {
@@ -104,11 +192,11 @@ impl Differences {
         }
     }
 
-    fn compute(&mut self) {
+    fn compute(&mut self, converter: &Converter, row: &mut [f32]) {
         let found = &mut self.found[..self.pairs.len()];
-        differences(&self.pairs, &self.converter, &mut self.colours, found);
+        differences(&self.pairs, converter, &mut self.colours, found);
         for ((pair, x), difference) in self.pairs.iter().zip(&self.places).zip(found) {
-            self.row[*x] = *difference;
+            row[*x] = *difference;
             self.known.keep(*pair, *difference);
         }
     }

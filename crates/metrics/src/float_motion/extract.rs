@@ -6,6 +6,7 @@ use super::Settings;
 use super::scalar::{self, Blur};
 use crate::picture::FloatPlane;
 use crate::resize::{self, Method, Resizer};
+use crate::simd::Target;
 use crate::{Extractor, MetricError, Window};
 
 /// Samples are centred on zero.
@@ -49,6 +50,7 @@ impl Track {
     }
 
     /// Makes `current` from a frame; what it was before becomes `previous`.
+    #[inline(always)]
     fn advance(&mut self, frame: &Frame) {
         std::mem::swap(&mut self.previous, &mut self.current);
         let (plane, depth) = (frame.plane(self.plane), frame.format().depth());
@@ -63,6 +65,7 @@ impl Track {
         }
     }
 
+    #[inline(always)]
     fn difference(&self) -> f32 {
         let full = scalar::mean_difference(&self.previous.full, &self.current.full);
         match (&self.previous.half, &self.current.half) {
@@ -77,19 +80,39 @@ pub struct FloatMotionExtractor {
     tracks: Vec<Track>,
     /// The frame that the tracks' `current` planes were made from, so that frames in order are blurred once.
     held: Option<u64>,
+    target: Target,
 }
 
 impl FloatMotionExtractor {
     /// Precondition: every plane that counts is larger than the blur.
-    pub fn new(settings: &Settings, format: &Format) -> Self {
+    pub fn new(settings: &Settings, format: &Format, target: Target) -> Self {
         let tracks = settings.planes().map(|plane| Track::new(settings, format, plane)).collect();
-        Self { tracks, held: None }
+        Self { tracks, held: None, target }
     }
 
     fn advance(&mut self, frame: &Frame) {
-        for track in &mut self.tracks {
-            track.advance(frame);
-        }
+        self.target.run(
+            #[inline(always)]
+            || {
+                for track in &mut self.tracks {
+                    track.advance(frame);
+                }
+            },
+        );
+    }
+
+    /// The sum of the tracks' differences.
+    fn difference(&self) -> f64 {
+        self.target.run(
+            #[inline(always)]
+            || {
+                let mut sum = 0.0;
+                for track in &self.tracks {
+                    sum += f64::from(track.difference());
+                }
+                sum
+            },
+        )
     }
 }
 
@@ -102,9 +125,7 @@ impl Extractor for FloatMotionExtractor {
             }
             self.advance(window.current.reference);
             self.held = Some(window.index);
-            for track in &self.tracks {
-                raw[0] += f64::from(track.difference());
-            }
+            raw[0] = self.difference();
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ mod tests;
 use visus_video::{Chroma, Format};
 
 use crate::motion::Blend;
+use crate::simd::Target;
 use crate::{
     Appears, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Reach,
     Window,
@@ -166,14 +167,14 @@ impl Metric for FloatMotion {
         1
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         if let Some(reason) = self.settings.refusal(format) {
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
         if self.settings.force_zero {
             return Ok(Box::new(NoMotion));
         }
-        Ok(Box::new(extract::FloatMotionExtractor::new(&self.settings, format)))
+        Ok(Box::new(extract::FloatMotionExtractor::new(&self.settings, format, Target::new(level))))
     }
 
     fn fold(&self, _format: &Format) -> Box<dyn Fold> {

@@ -1,4 +1,4 @@
-//! The kernels: blur, and the mean absolute difference of two planes.
+//! The kernels: blur, and the mean absolute difference of two planes, in plain Rust that is compiled for each level.
 
 use crate::picture::FloatPlane;
 use crate::separable::{self, MirroredRow};
@@ -25,6 +25,7 @@ impl Blur {
 }
 
 /// Blurs a plane, columns first.
+#[inline(always)]
 pub fn blur(source: &FloatPlane, scratch: &mut Blur, out: &mut FloatPlane) {
     let width = source.width();
     for y in 0..source.height() {
@@ -42,6 +43,7 @@ pub fn blur(source: &FloatPlane, scratch: &mut Blur, out: &mut FloatPlane) {
 const ROWS: usize = 4;
 
 /// The mean absolute difference of two planes of one size. Sums run along a row, then over rows, in `f32`.
+#[inline(always)]
 pub fn mean_difference(a: &FloatPlane, b: &FloatPlane) -> f32 {
     let (width, height) = (a.width(), a.height());
     let mut sum = 0.0f32;
@@ -58,6 +60,7 @@ pub fn mean_difference(a: &FloatPlane, b: &FloatPlane) -> f32 {
 }
 
 /// The sums of absolute differences of `N` rows from row `y` on.
+#[inline(always)]
 fn row_differences<const N: usize>(a: &FloatPlane, b: &FloatPlane, y: usize) -> [f32; N] {
     let width = a.width();
     let a: [&[f32]; N] = std::array::from_fn(|n| &a.row(y + n)[..width]);

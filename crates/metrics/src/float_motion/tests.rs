@@ -6,6 +6,7 @@ use super::scalar::{Blur, blur, mean_difference};
 use super::{INFO, TAPS_3, TAPS_5};
 use crate::picture::FloatPlane;
 use crate::separable::mirror;
+use crate::simd::{Target, level_tests};
 use crate::synthetic::{self, Generator};
 use crate::{Appears, Level, Pair, Window, registry};
 
@@ -23,20 +24,29 @@ fn naive_difference(a: &FloatPlane, b: &FloatPlane) -> f32 {
     (0..a.height()).fold(0.0f32, |sum, y| sum + row(y)) / (a.width() * a.height()) as f32
 }
 
-#[test]
-fn kernels_equal_the_naive_truth() {
-    let mut generator = Generator(5);
-    for (width, height) in [(3, 3), (4, 5), (16, 8), (17, 13), (70, 6)] {
-        for (low, range) in [(-128.0, 256), (-128.0, 2), (126.0, 2)] {
-            for taps in [TAPS_3, TAPS_5] {
-                let [a, b] = [0, 1].map(|_| synthetic::plane(width, height, low, range, &mut generator));
-                let mut out = FloatPlane::new(width, height);
-                blur(&a, &mut Blur::new(width, taps), &mut out);
-                for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
-                    let want = naive_blur(&a, taps, x, y);
-                    assert_eq!(out.row(y)[x].to_bits(), want.to_bits(), "{width}x{height} at {x}, {y}");
+level_tests! {
+    fn kernels_equal_the_naive_truth(level) {
+        let target = Target::new(level);
+        let mut generator = Generator(5);
+        for (width, height) in [(3, 3), (4, 5), (16, 8), (17, 13), (70, 6)] {
+            for (low, range) in [(-128.0, 256), (-128.0, 2), (126.0, 2)] {
+                for taps in [TAPS_3, TAPS_5] {
+                    let [a, b] = [0, 1].map(|_| synthetic::plane(width, height, low, range, &mut generator));
+                    let mut out = FloatPlane::new(width, height);
+                    let mut scratch = Blur::new(width, taps);
+                    let difference = target.run(
+                        #[inline(always)]
+                        || {
+                            blur(&a, &mut scratch, &mut out);
+                            mean_difference(&a, &b)
+                        },
+                    );
+                    for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                        let want = naive_blur(&a, taps, x, y);
+                        assert_eq!(out.row(y)[x].to_bits(), want.to_bits(), "{width}x{height} at {x}, {y}");
+                    }
+                    assert_eq!(difference, naive_difference(&a, &b), "{width}x{height}");
                 }
-                assert_eq!(mean_difference(&a, &b), naive_difference(&a, &b), "{width}x{height}");
             }
         }
     }

@@ -28,22 +28,38 @@ impl Pyramid {
         target.run(
             #[inline(always)]
             || {
-                self.planes[0].load(frame.plane(0), frame.format().depth(), 0.0);
                 if target.is_wide() {
-                    self.fill(OnMultipliers::new(), halver);
+                    self.fill(OnMultipliers::new(), frame, halver);
                 } else {
-                    self.fill(Plain, halver);
+                    self.fill(Plain, frame, halver);
                 }
             },
         );
     }
 
     #[inline(always)]
-    fn fill<A: Adder>(&mut self, adder: A, halver: &mut Halver) {
-        for scale in 1..SCALES {
+    fn fill<A: Adder>(&mut self, adder: A, frame: &Frame, halver: &mut Halver) {
+        let (plane, depth) = (frame.plane(0), frame.format().depth());
+        let (first, smaller) = self.planes.split_at_mut(1);
+        // A row is halved while it is still near.
+        halver.halve(
+            adder,
+            Values::Samples,
+            &mut first[0],
+            &mut smaller[0],
+            #[inline(always)]
+            |to, y| to.load_row(plane, depth, 0.0, y),
+        );
+        for scale in 2..SCALES {
             let (larger, smaller) = self.planes.split_at_mut(scale);
-            let values = if scale == 1 { Values::Samples } else { Values::Any };
-            halver.halve(adder, values, &larger[scale - 1], &mut smaller[0]);
+            halver.halve(
+                adder,
+                Values::Any,
+                &mut larger[scale - 1],
+                &mut smaller[0],
+                #[inline(always)]
+                |_, _| (),
+            );
         }
     }
 }
@@ -68,14 +84,23 @@ impl Halver {
         Self { ring: Ring::new(width), columns: Box::new(ColumnSums::ZERO) }
     }
 
-    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up.
+    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up. `prepare` is called for each
+    /// row of `from` before it is read.
     #[inline(always)]
-    pub fn halve<A: Adder>(&mut self, adder: A, values: Values, from: &FloatPlane, to: &mut FloatPlane) {
+    pub fn halve<A: Adder>(
+        &mut self,
+        adder: A,
+        values: Values,
+        from: &mut FloatPlane,
+        to: &mut FloatPlane,
+        mut prepare: impl FnMut(&mut FloatPlane, usize),
+    ) {
         let lanes = to.width().next_multiple_of(LANES);
         let mut ready = 0;
         for y in 0..to.height() {
             let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
             for row in ready..needed {
+                prepare(from, row);
                 self.ring.fill(from.row(row), row);
             }
             ready = needed;
@@ -185,9 +210,9 @@ mod tests {
                 #[inline(always)]
                 || {
                     if target.is_wide() {
-                        halver.halve(OnMultipliers::new(), values, &from, &mut to);
+                        halver.halve(OnMultipliers::new(), values, &mut from, &mut to, |_, _| ());
                     } else {
-                        halver.halve(Plain, values, &from, &mut to);
+                        halver.halve(Plain, values, &mut from, &mut to, |_, _| ());
                     }
                 },
             );

@@ -4,6 +4,7 @@ use super::scalar::{self, Halving, Information, Scratch};
 use super::{SCALES, Settings};
 use crate::picture::FloatPlane;
 use crate::resize::{self, Resizer};
+use crate::simd::Target;
 use crate::{Extractor, MetricError, Pair, Window};
 
 /// Samples are centred on zero.
@@ -21,6 +22,7 @@ impl Planes {
         Self { reference: FloatPlane::new(width, height), distorted: FloatPlane::new(width, height) }
     }
 
+    #[inline(always)]
     fn load(&mut self, pair: Pair<'_>) {
         for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
             plane.load(frame.plane(0), frame.format().depth(), OFFSET);
@@ -32,6 +34,7 @@ impl Planes {
         resizer.resize(&source.distorted, &mut self.distorted);
     }
 
+    #[inline(always)]
     fn halve_from(&mut self, source: &Self, halving: &mut Halving) {
         scalar::halve(&source.reference, halving, &mut self.reference);
         scalar::halve(&source.distorted, halving, &mut self.distorted);
@@ -54,11 +57,12 @@ pub struct FloatVifExtractor {
     /// Of the first scale; none if that is skipped.
     finest: Option<Scratch>,
     coarser: Vec<Coarser>,
+    target: Target,
 }
 
 impl FloatVifExtractor {
     /// For luma planes of this (width, height). Precondition: the settings do not call it too small.
-    pub fn new(settings: Settings, from: (usize, usize)) -> Self {
+    pub fn new(settings: Settings, from: (usize, usize), target: Target) -> Self {
         let to = (resize::scaled(from.0, settings.prescale), resize::scaled(from.1, settings.prescale));
         let size = |scale: usize| (to.0 >> scale, to.1 >> scale);
         let scratch = |scale: usize| Scratch::new(size(scale).0, settings.window(scale));
@@ -73,9 +77,11 @@ impl FloatVifExtractor {
             prescaled: (from != to).then(|| (Resizer::new(settings.method, from, to), Planes::new(to))),
             finest: (!settings.skip_scale0).then(|| scratch(0)),
             coarser: coarser.collect(),
+            target,
         }
     }
 
+    #[inline(always)]
     fn information(&mut self) -> [Information; SCALES] {
         let model = &self.settings.model;
         let mut scales = [Information::default(); SCALES];
@@ -98,8 +104,13 @@ impl FloatVifExtractor {
 
 impl Extractor for FloatVifExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.loaded.load(window.current);
-        let scales = self.information();
+        let scales = self.target.run(
+            #[inline(always)]
+            || {
+                self.loaded.load(window.current);
+                self.information()
+            },
+        );
         write_scores(&scales, &self.settings, raw);
         Ok(())
     }

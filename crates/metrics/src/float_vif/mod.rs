@@ -13,6 +13,7 @@ mod tests;
 use visus_video::Format;
 
 use crate::resize::{self, Method};
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, gaussian, math};
 
 pub static INFO: Info = Info {
@@ -189,13 +190,13 @@ impl Metric for FloatVif {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let smallest = self.settings.smallest_side();
         if format.width() < smallest || format.height() < smallest {
             let reason = format!("with these options it needs at least {smallest}x{smallest}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
         let size = (format.width(), format.height());
-        Ok(Box::new(extract::FloatVifExtractor::new(self.settings, size)))
+        Ok(Box::new(extract::FloatVifExtractor::new(self.settings, size, Target::new(level))))
     }
 }

@@ -1,4 +1,5 @@
-//! The kernels: local moments under the window, what they say about information, and the step to the next scale.
+//! The kernels: local moments under the window, what they say about information, and the step to the next scale, in plain
+//! Rust that is compiled for each level.
 
 use super::Model;
 use crate::picture::FloatPlane;
@@ -43,6 +44,7 @@ impl Scratch {
 }
 
 /// The information in a pair of planes. Sums run along a row, then over rows.
+#[inline(always)]
 pub fn information(
     reference: &FloatPlane,
     distorted: &FloatPlane,
@@ -59,6 +61,7 @@ pub fn information(
     sum
 }
 
+#[inline(always)]
 fn row_moments(reference: &FloatPlane, distorted: &FloatPlane, y: usize, scratch: &mut Scratch) {
     separable::row_starts(reference, y, &mut scratch.starts);
     moments_of_columns(
@@ -74,6 +77,7 @@ fn row_moments(reference: &FloatPlane, distorted: &FloatPlane, y: usize, scratch
 }
 
 /// The vertical pass for all five moments at once.
+#[inline(always)]
 fn moments_of_columns(
     taps: &[f32],
     planes: [&[f32]; 2],
@@ -101,6 +105,7 @@ fn moments_of_columns(
     }
 }
 
+#[inline(always)]
 fn row_information(width: usize, model: &Model, scratch: &mut Scratch) -> Information {
     let [a, b, aa, bb, ab] = scratch.moments.each_ref().map(|moment| &moment[..width]);
     let (kept, held) = (&mut scratch.kept[..width], &mut scratch.held[..width]);
@@ -186,6 +191,7 @@ fn log2(x: f32) -> f32 {
 
 /// Low-passes a plane with the window of the next scale and keeps every second row and column. Precondition: `scratch`
 /// was made for the width of `source`.
+#[inline(always)]
 pub fn halve(source: &FloatPlane, scratch: &mut Halving, out: &mut FloatPlane) {
     for y in 0..out.height() {
         separable::row_starts(source, 2 * y, &mut scratch.starts);

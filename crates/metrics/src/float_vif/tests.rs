@@ -6,6 +6,7 @@ use super::scalar::{Halving, Information, Scratch, halve, information};
 use super::{INFO, Model};
 use crate::picture::FloatPlane;
 use crate::separable::mirror;
+use crate::simd::{Target, level_tests};
 use crate::synthetic::{self, Generator};
 use crate::{Level, MetricError, gaussian, registry};
 
@@ -107,31 +108,43 @@ fn pairs(width: usize, height: usize) -> Vec<(FloatPlane, FloatPlane)> {
     ]
 }
 
-#[test]
-fn information_equals_the_naive_truth() {
-    for (width, height, taps) in [(17, 19, 17), (16, 9, 9), (35, 7, 5), (2, 2, 3), (33, 21, 41)] {
-        let taps = gaussian::kernel(taps.min(2 * width.min(height) - 1));
-        for model in [Model::new(100.0, 2.0), Model::new(1.05, 2.0), Model::new(1.0, 0.4)] {
-            for (index, (a, b)) in pairs(width, height).into_iter().enumerate() {
-                let got = information(&a, &b, &model, &mut Scratch::new(width, taps.clone()));
-                let want = naive(&a, &b, &taps, &model);
-                assert_eq!(got, want, "{width}x{height}, {} taps, pair {index}, {model:?}", taps.len());
+level_tests! {
+    fn information_equals_the_naive_truth(level) {
+        let target = Target::new(level);
+        for (width, height, taps) in [(17, 19, 17), (16, 9, 9), (35, 7, 5), (2, 2, 3), (33, 21, 41)] {
+            let taps = gaussian::kernel(taps.min(2 * width.min(height) - 1));
+            for model in [Model::new(100.0, 2.0), Model::new(1.05, 2.0), Model::new(1.0, 0.4)] {
+                for (index, (a, b)) in pairs(width, height).into_iter().enumerate() {
+                    let mut scratch = Scratch::new(width, taps.clone());
+                    let got = target.run(
+                        #[inline(always)]
+                        || information(&a, &b, &model, &mut scratch),
+                    );
+                    let want = naive(&a, &b, &taps, &model);
+                    assert_eq!(got, want, "{width}x{height}, {} taps, pair {index}, {model:?}", taps.len());
+                }
             }
         }
     }
 }
 
-#[test]
-fn halving_equals_the_naive_truth() {
-    for (width, height, taps) in [(16, 16, 9), (33, 17, 17), (7, 5, 3), (50, 3, 5)] {
-        let taps = gaussian::kernel(taps);
-        let source = synthetic::plane(width, height, -128.0, 256, &mut Generator(3));
-        let mut out = FloatPlane::new(width / 2, height / 2);
-        halve(&source, &mut Halving::new(width, taps.clone()), &mut out);
-        for y in 0..height / 2 {
-            for x in 0..width / 2 {
-                let want = filtered(|x, y| source.row(y)[x], (width, height), &taps, 2 * x, 2 * y);
-                assert_eq!(out.row(y)[x].to_bits(), want.to_bits(), "{width}x{height} at {x}, {y}");
+level_tests! {
+    fn halving_equals_the_naive_truth(level) {
+        let target = Target::new(level);
+        for (width, height, taps) in [(16, 16, 9), (33, 17, 17), (7, 5, 3), (50, 3, 5)] {
+            let taps = gaussian::kernel(taps);
+            let source = synthetic::plane(width, height, -128.0, 256, &mut Generator(3));
+            let mut out = FloatPlane::new(width / 2, height / 2);
+            let mut halving = Halving::new(width, taps.clone());
+            target.run(
+                #[inline(always)]
+                || halve(&source, &mut halving, &mut out),
+            );
+            for y in 0..height / 2 {
+                for x in 0..width / 2 {
+                    let want = filtered(|x, y| source.row(y)[x], (width, height), &taps, 2 * x, 2 * y);
+                    assert_eq!(out.row(y)[x].to_bits(), want.to_bits(), "{width}x{height} at {x}, {y}");
+                }
             }
         }
     }

@@ -53,5 +53,5 @@ pub use exp::exp;
 pub use log::{log, log10};
 pub use log2::log2;
 pub use pow::pow;
-pub use single::{log2f, powf};
+pub use single::{log2f, powf, powf_in_range};
 pub use trig::{cos, sin};

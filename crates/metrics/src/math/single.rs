@@ -20,13 +20,17 @@ struct LogStart {
 /// Splits a positive finite `x` into a power of two, a table value and the rest.
 #[inline]
 fn log_start(x: f32) -> LogStart {
-    let bits = if x < f32::MIN_POSITIVE {
+    if x < f32::MIN_POSITIVE {
         // Subnormal: borrow an exponent below the range of the exponent field.
         let scaled = x * (1u32 << MANTISSA_BITS) as f32;
-        scaled.to_bits().wrapping_sub(MANTISSA_BITS << MANTISSA_BITS)
+        log_start_of_bits(scaled.to_bits().wrapping_sub(MANTISSA_BITS << MANTISSA_BITS))
     } else {
-        x.to_bits()
-    };
+        log_start_of_bits(x.to_bits())
+    }
+}
+
+#[inline(always)]
+fn log_start_of_bits(bits: u32) -> LogStart {
     let above_low = bits.wrapping_sub(LOG_TABLE_LOW);
     let intervals = above_low >> (MANTISSA_BITS - LOG_TABLE_BITS);
     let index = (intervals & ((1 << LOG_TABLE_BITS) - 1)) as usize;
@@ -73,6 +77,13 @@ pub fn powf(x: f32, y: f32) -> f32 {
     if x < 0.0 && is_odd(y) { -power } else { power }
 }
 
+/// [`powf`] where no case is special: `x` is positive and normal, `y` finite, and the power is a normal float. It has no
+/// branches, so that a loop over it can become vectors.
+#[inline(always)]
+pub fn powf_in_range(x: f32, y: f32) -> f32 {
+    exp2_in_range(f64::from(y) * log2_of_start(log_start_of_bits(x.to_bits())))
+}
+
 /// The power where it does not come from the exponential of a product.
 #[cold]
 fn powf_special(x: f32, y: f32) -> Option<f32> {
@@ -110,7 +121,12 @@ fn is_odd(y: f32) -> bool {
 /// `log2 x` of a positive finite `x`, with more terms than [`log2f`] has.
 #[inline]
 fn powf_log2(x: f32) -> f64 {
-    let LogStart { r, base } = log_start(x);
+    log2_of_start(log_start(x))
+}
+
+#[inline(always)]
+fn log2_of_start(start: LogStart) -> f64 {
+    let LogStart { r, base } = start;
     let c = &POWF_LOG2_POLY;
     let r2 = r * r;
     let top = c[0].mul_add(r, c[1]);
@@ -122,10 +138,6 @@ fn powf_log2(x: f32) -> f64 {
 /// `2^x` rounded to a float.
 #[inline]
 fn exp2_rounded(x: f64) -> f32 {
-    const TABLE_BITS: u32 = 5;
-    /// Adding this to a small double rounds it to a multiple of 1/32, with the number of these
-    /// in the low bits of the sum: 1.5 * 2^52 / 32.
-    const TO_STEPS: f64 = 211_106_232_532_992.0;
     /// Above this the result rounds to more than the largest float.
     const OVERFLOW: f64 = f64::from_bits(0x405f_ffff_ffd1_d571);
     /// From here down the result rounds to zero, ...
@@ -140,6 +152,15 @@ fn exp2_rounded(x: f64) -> f32 {
     } else if x < LAST_STEP {
         return f32::from_bits(1);
     }
+    exp2_in_range(x)
+}
+
+#[inline(always)]
+fn exp2_in_range(x: f64) -> f32 {
+    const TABLE_BITS: u32 = 5;
+    /// Adding this to a small double rounds it to a multiple of 1/32, with the number of these
+    /// in the low bits of the sum: 1.5 * 2^52 / 32.
+    const TO_STEPS: f64 = 211_106_232_532_992.0;
     let shifted = x + TO_STEPS;
     let steps = shifted.to_bits();
     let r = x - (shifted - TO_STEPS);

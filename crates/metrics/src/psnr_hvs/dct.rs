@@ -3,60 +3,67 @@
 //! It is built of lifting steps: a coefficient is changed by a rounded multiple of another one, so that every step
 //! could be undone exactly. Sums wrap; with up to 12 bits per sample they stay in range.
 
-/// Blocks that are transformed side by side: as many as the smallest vector registers hold.
-pub const LANES: usize = 4;
+/// Numbers of 8x8 places, row by row, each for `LANES` blocks.
+pub type Block<T, const LANES: usize> = [[T; LANES]; 64];
 
-/// A whole number for each lane.
+/// Lines that a block is transformed in.
+pub const LINES: usize = 16;
+
+/// A whole number whose sums wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ints(pub [i32; LANES]);
+struct Int(i32);
 
-impl Ints {
+impl Int {
     #[inline(always)]
-    fn with(self, other: Self, combine: impl Fn(i32, i32) -> i32) -> Self {
-        Self(std::array::from_fn(|lane| combine(self.0[lane], other.0[lane])))
+    fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
     }
 
     #[inline(always)]
-    pub fn plus(self, other: Self) -> Self {
-        self.with(other, i32::wrapping_add)
-    }
-
-    #[inline(always)]
-    pub fn minus(self, other: Self) -> Self {
-        self.with(other, i32::wrapping_sub)
+    fn minus(self, other: Self) -> Self {
+        Self(self.0.wrapping_sub(other.0))
     }
 
     /// Half of it, rounded towards zero.
     #[inline(always)]
     fn half(self) -> Self {
-        Self(self.0.map(|value| value.wrapping_add(((value as u32) >> 31) as i32) >> 1))
+        Self(self.0.wrapping_add(((self.0 as u32) >> 31) as i32) >> 1)
     }
 
     /// `self * factor / 2^shift`, rounded.
     #[inline(always)]
     fn times(self, factor: i32, shift: u32) -> Self {
-        Self(self.0.map(|value| value.wrapping_mul(factor).wrapping_add(1 << (shift - 1)) >> shift))
+        Self(self.0.wrapping_mul(factor).wrapping_add(1 << (shift - 1)) >> shift)
     }
 }
 
-/// The 2-dimensional transform: columns first, then rows. `block[8 * row + column]`.
+/// The 2-dimensional transform: columns first, then rows. `between` is called after each line.
 #[inline(always)]
-pub fn transform_block(block: &mut [Ints; 64]) {
+pub fn transform_block<const LANES: usize>(block: &mut Block<i32, LANES>, mut between: impl FnMut(usize)) {
     for column in 0..8 {
-        let line = transform(std::array::from_fn(|row| block[8 * row + column]));
-        for row in 0..8 {
-            block[8 * row + column] = line[row];
-        }
+        transform_line(block, column, 8);
+        between(column);
     }
-    for row in block.chunks_exact_mut(8) {
-        let line = transform(std::array::from_fn(|column| row[column]));
-        row.copy_from_slice(&line);
+    for row in 0..8 {
+        transform_line(block, 8 * row, 1);
+        between(8 + row);
+    }
+}
+
+/// Transforms eight places of a block, from `first` on, `step` apart.
+#[inline(always)]
+fn transform_line<const LANES: usize>(block: &mut Block<i32, LANES>, first: usize, step: usize) {
+    for lane in 0..LANES {
+        let line = transform(std::array::from_fn(|n| Int(block[first + step * n][lane])));
+        for n in 0..8 {
+            block[first + step * n][lane] = line[n].0;
+        }
     }
 }
 
 /// An 8-point DCT of type II. Sums and differences of mirrored samples go to a 4-point DCT and a 4-point DST.
 #[inline(always)]
-fn transform(x: [Ints; 8]) -> [Ints; 8] {
+fn transform(x: [Int; 8]) -> [Int; 8] {
     let d0 = x[0].minus(x[7]);
     let s0 = x[0].minus(d0.half());
     let s1 = x[1].plus(x[6]);
@@ -72,7 +79,7 @@ fn transform(x: [Ints; 8]) -> [Ints; 8] {
 
 /// A 4-point DCT. The inner sums arrive at twice the scale of the outer ones.
 #[inline(always)]
-fn even_half(s0: Ints, s1: Ints, s2: Ints, s3: Ints) -> [Ints; 4] {
+fn even_half(s0: Int, s1: Int, s2: Int, s3: Int) -> [Int; 4] {
     let mut y0 = s0.plus(s3.half());
     let mut y6 = y0.minus(s3);
     let mut y2 = s1.half().minus(s2);
@@ -90,7 +97,7 @@ fn even_half(s0: Ints, s1: Ints, s2: Ints, s3: Ints) -> [Ints; 4] {
 
 /// A 4-point DST of type IV.
 #[inline(always)]
-fn odd_half(d0: Ints, d1: Ints, d2: Ints, d3: Ints) -> [Ints; 4] {
+fn odd_half(d0: Int, d1: Int, d2: Int, d3: Int) -> [Int; 4] {
     // 2 - sqrt(2), sqrt(1/2), sqrt(2) - 1/2
     let mut y3 = d2.plus(d1.times(19_195, 15));
     let mut y5 = d1.plus(y3.times(11_585, 14));
@@ -115,6 +122,8 @@ mod tests {
     use super::*;
     use crate::made::Noise;
 
+    const LANES: usize = 4;
+
     /// The transform that the lifting steps approximate: orthonormal, so that a flat block gives 8 times its value.
     fn ideal(block: &[f64; 64]) -> [f64; 64] {
         let basis = |k: usize, n: usize| {
@@ -131,14 +140,14 @@ mod tests {
     fn stays_close_to_the_ideal_transform() {
         let mut noise = Noise::new(3);
         for peak in [1u32, 255, 1023, 4095] {
-            let mut block: [Ints; 64] =
-                std::array::from_fn(|_| Ints(std::array::from_fn(|_| noise.below(peak + 1) as i32)));
+            let mut block: Block<i32, LANES> =
+                std::array::from_fn(|_| std::array::from_fn(|_| noise.below(peak + 1) as i32));
             let lanes: [[f64; 64]; LANES] =
-                std::array::from_fn(|lane| block.each_ref().map(|ints| f64::from(ints.0[lane])));
-            transform_block(&mut block);
+                std::array::from_fn(|lane| block.map(|ints| f64::from(ints[lane])));
+            transform_block(&mut block, |_| ());
             for (lane, samples) in lanes.iter().enumerate() {
                 for (at, expected) in ideal(samples).into_iter().enumerate() {
-                    let got = f64::from(block[at].0[lane]);
+                    let got = f64::from(block[at][lane]);
                     assert!((got - expected).abs() < 4.0, "peak {peak}, {at}: {got} for {expected}");
                 }
             }
@@ -150,18 +159,20 @@ mod tests {
         for (value, half) in
             [(-3, -1), (-2, -1), (-1, 0), (0, 0), (1, 0), (2, 1), (3, 1), (i32::MIN, i32::MIN / 2)]
         {
-            assert_eq!(Ints([value; LANES]).half(), Ints([half; LANES]));
+            assert_eq!(Int(value).half(), Int(half));
         }
     }
 
     /// Figures of the reference's transform, for one block of a rule.
     #[test]
     fn equals_the_reference_on_a_block() {
-        let mut block: [Ints; 64] =
-            std::array::from_fn(|at| Ints([((at * at * 37 + at * 11) % 256) as i32; LANES]));
-        transform_block(&mut block);
+        let mut block: Block<i32, LANES> =
+            std::array::from_fn(|at| [((at * at * 37 + at * 11) % 256) as i32; LANES]);
+        let mut lines = Vec::new();
+        transform_block(&mut block, |line| lines.push(line));
+        assert_eq!(lines, Vec::from_iter(0..LINES));
         for lane in 0..LANES {
-            assert_eq!(block.each_ref().map(|ints| ints.0[lane]), EXPECTED);
+            assert_eq!(block.map(|ints| ints[lane]), EXPECTED);
         }
     }
 

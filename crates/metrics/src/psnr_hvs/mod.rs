@@ -6,6 +6,7 @@
 //! A plane with a side below 8 has no block: its score, and the combined one, is NaN. Pictures without chroma and those
 //! with more than 12 bits are refused, as in libvmaf.
 
+mod blocks;
 mod dct;
 pub mod scalar;
 mod tables;
@@ -15,6 +16,7 @@ mod tests;
 use visus_video::{Chroma, Format, PlaneView};
 
 use crate::math::log10;
+use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Window};
 use tables::Weights;
 
@@ -50,7 +52,7 @@ impl Metric for PsnrHvs {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let refuse = |reason| Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         if format.depth() > DEEPEST {
             let depth = format.depth();
@@ -65,13 +67,18 @@ impl Metric for PsnrHvs {
         if format.width() < 8 || format.height() < 8 {
             return refuse("it needs at least one block of 8x8".to_owned());
         }
-        Ok(Box::new(PsnrHvsExtractor { peak: format.peak(), weights: [0, 1, 2].map(Weights::of_plane) }))
+        Ok(Box::new(PsnrHvsExtractor {
+            peak: format.peak(),
+            weights: [0, 1, 2].map(Weights::of_plane),
+            target: Target::new(level),
+        }))
     }
 }
 
 struct PsnrHvsExtractor {
     peak: u32,
     weights: [Weights; 3],
+    target: Target,
 }
 
 impl Extractor for PsnrHvsExtractor {
@@ -96,10 +103,10 @@ impl PsnrHvsExtractor {
         }
         let sum = match (reference, distorted) {
             (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                scalar::sum_errors(reference, distorted, weights)
+                scalar::sum_errors(self.target, reference, distorted, weights)
             }
             (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                scalar::sum_errors(reference, distorted, weights)
+                scalar::sum_errors(self.target, reference, distorted, weights)
             }
             _ => panic!("planes of one sample type"),
         };

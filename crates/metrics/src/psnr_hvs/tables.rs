@@ -5,15 +5,18 @@
 pub struct Weights {
     /// The contrast sensitivity: what an error counts.
     pub sensitivity: [f32; 64],
-    /// What a coefficient adds to the masking of its block.
+    /// What a coefficient adds to the masking of its block, and what divides the masking of an error in it.
     pub masking: [f32; 64],
+    /// One by that.
+    pub reciprocal: [f32; 64],
 }
 
 impl Weights {
     /// For plane 0, 1 or 2. Chroma weights are made for 4:2:0 and used for every chroma layout.
     pub fn of_plane(plane: usize) -> Self {
         let sensitivity = [LUMA, CB, CR][plane];
-        Self { sensitivity, masking: sensitivity.map(masking) }
+        let masking = sensitivity.map(masking);
+        Self { sensitivity, masking, reciprocal: masking.map(|weight| 1.0 / weight) }
     }
 }
 

@@ -25,6 +25,15 @@ impl Target {
         matches!(self.0, Level::Avx2 | Level::Avx512)
     }
 
+    /// How many `f32` a vector holds.
+    pub fn lanes_of_singles(self) -> usize {
+        match self.0 {
+            Level::Avx512 => 16,
+            Level::Avx2 => 8,
+            Level::Scalar | Level::Neon => 4,
+        }
+    }
+
     /// Calls `kernel`, which must be marked `#[inline(always)]` to become part of the level's code. Worth it for a
     /// plane or a frame; for a row the call costs as much as it brings.
     #[inline]
