@@ -86,8 +86,8 @@ pub fn join(plan: &Plan, parts: &[Part]) -> Result<Outcome, JoinError> {
     let mut collector = Collector::new(plan, &format, subsample, Span::first(None));
     for part in parts {
         for (index, values) in (part.outcome.first_frame..).zip(&part.rows) {
-            let (values, identical) = (values.clone(), part.outcome.identical);
-            let _ = collector.take(RawRow { index, context: false, values, identical }, &mut Silent);
+            let values = values.clone();
+            let _ = collector.take(RawRow { index, context: false, values }, &mut Silent);
         }
     }
     Ok(Outcome {
@@ -96,7 +96,7 @@ pub fn join(plan: &Plan, parts: &[Part]) -> Result<Outcome, JoinError> {
         frames: last.end(),
         subsample,
         shorter: last.outcome.shorter,
-        identical: collector.identical(),
+        identical: parts.iter().all(|part| part.outcome.identical),
         scores: collector.finish(&mut Silent),
         elapsed: parts.iter().map(|part| part.outcome.elapsed).sum::<Duration>(),
         level: first.outcome.level,

@@ -129,7 +129,7 @@ pub fn merge(mut reports: Vec<(String, Value)>, open_end: bool) -> Result<Value,
     for (other, (_, others)) in reports.iter().zip(&parts) {
         check_alike(&reports[0], other, asked == others)?;
     }
-    let plan = Plan::new(&asked.models, &asked.features, true)?;
+    let plan = Plan::new(&asked.models, &asked.features, true)?.lean();
     check_hashes(&plan, &reports[0].1)?;
     let format = first.outcome.format;
     let parts: Vec<Part> = parts.into_iter().map(|(part, _)| part).collect();

@@ -52,7 +52,9 @@ fn tail(pix_fmt: &str, size: Option<(u32, u32)>) -> Vec<OsString> {
     if let Some((width, height)) = size {
         args.extend(["-vf".into(), format!("scale={width}:{height}:{SCALER}").into()]);
     }
-    args.extend(["-fps_mode", "passthrough", "-pix_fmt", pix_fmt, "-f", "rawvideo", "pipe:1"].map(OsString::from));
+    args.extend(
+        ["-fps_mode", "passthrough", "-pix_fmt", pix_fmt, "-f", "rawvideo", "pipe:1"].map(OsString::from),
+    );
     args
 }
 

@@ -87,7 +87,8 @@ impl Cache {
 
     /// Where the cache is unless told otherwise: `VISUS_CACHE_DIR`, else the user's cache folder.
     pub fn usual_folder() -> Option<PathBuf> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let system = || {
             if cfg!(windows) {
                 return variable("LOCALAPPDATA");

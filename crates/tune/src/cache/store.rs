@@ -80,7 +80,8 @@ impl Cache {
 
     /// Everything in it, the last used first, with what values depend on.
     pub fn list(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = self.scan().into_iter().filter(|entry| !is_temporary(&entry.path)).collect();
+        let mut entries: Vec<Entry> =
+            self.scan().into_iter().filter(|entry| !is_temporary(&entry.path)).collect();
         entries.reverse();
         for entry in entries.iter_mut().filter(|entry| is_value(&entry.path)) {
             let text = std::fs::read_to_string(&entry.path).unwrap_or_default();

@@ -74,7 +74,7 @@ fn prepare(args: &BatchArgs, reference: &Path, raw: Option<Format>) -> Result<(B
     let choice = model_choice::choose(&args.models, source.format(), source.frame_rate())?;
     let features: Result<Vec<FeatureSpec>> =
         args.features.iter().map(|text| metrics::parse(text, source.frame_rate())).collect();
-    let plan = Plan::new(&choice.models, &features?, true)?;
+    let plan = Plan::new(&choice.models, &features?, true)?.lean();
     Ok((source, plan))
 }
 
