@@ -38,7 +38,7 @@ impl Input {
         }
         let regular = path != Path::new("-") && path.metadata().is_ok_and(|metadata| metadata.is_file());
         let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
-        if path == Path::new("-") || named || (!regular && path.exists()) {
+        if path == Path::new("-") || named || (!regular && path.exists() && !path.is_dir()) {
             return Self::Y4m(path.to_path_buf());
         }
         if begins_as_y4m(path) { Self::Y4m(path.to_path_buf()) } else { Self::Encoded(path.to_path_buf()) }
