@@ -190,9 +190,18 @@ fn wanted(model: &WantedModel) -> Chosen {
         Some(opened) => cleaned(&opened.path.to_string_lossy()),
         None => model.spec.label(),
     };
-    let facts =
-        ModelFacts { name: model.spec.name.clone(), label: label.clone(), sha256: None, highest: None };
+    // What a foreign binary has built in cannot be seen from outside; a file can.
+    let sha256 = model.file.as_ref().and_then(|opened| hash(&opened.file).ok());
+    let facts = ModelFacts { name: model.spec.name.clone(), label: label.clone(), sha256, highest: None };
     Chosen { label, words, _file: file, facts }
+}
+
+fn hash(mut file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(super::MAX_MODEL_BYTES).read_to_end(&mut bytes)?;
+    file.rewind()?;
+    Ok(visus_engine::model::sha256_hex(&bytes))
 }
 
 /// The same model words, with the opened file in place of the path.

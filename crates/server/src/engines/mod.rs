@@ -28,6 +28,9 @@ pub const BACKENDS: [&str; 7] = ["auto", "cpu", "cuda", "sycl", "vulkan", "hip",
 /// The backends that can be there or not.
 pub const DEVICES: [&str; 6] = ["cpu", "cuda", "sycl", "vulkan", "hip", "metal"];
 
+/// The largest model file that is read; the largest known one has 0.4 MB.
+pub const MAX_MODEL_BYTES: u64 = 64 << 20;
+
 /// Which model is to be used.
 #[derive(Debug)]
 pub enum ModelWish {

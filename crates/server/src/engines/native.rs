@@ -9,7 +9,7 @@ use visus_metrics::Level;
 use visus_report::full::InputFacts;
 use visus_video::Source;
 
-use super::{ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
+use super::{MAX_MODEL_BYTES, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
 use crate::ToolError;
 use crate::config::EngineKind;
 use crate::error::chain;
@@ -105,9 +105,6 @@ fn plan(
 fn load_version(version: &str) -> Result<NamedModel, ToolError> {
     NamedModel::load(&ModelSpec::version(version)).map_err(|error| ToolError::failed(&error))
 }
-
-/// The largest model file that is read; the largest known one has 0.4 MB.
-const MAX_MODEL_BYTES: u64 = 64 << 20;
 
 fn load(wanted: WantedModel) -> Result<NamedModel, ToolError> {
     let Some(opened) = wanted.file else {
