@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use visus_metrics::{Level, Metric, MetricError, registry};
+use visus_metrics::{Level, Metric, MetricError, Reach, registry};
 use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
@@ -141,6 +141,13 @@ impl Plan {
     /// How many earlier frames the metrics look at.
     pub(crate) fn history(&self) -> usize {
         self.metrics.iter().map(|planned| planned.metric.needs().history).max().unwrap_or(0)
+    }
+
+    /// How far the folds look to both sides.
+    pub(crate) fn reach(&self) -> Reach {
+        let farther =
+            |a: Reach, b: Reach| Reach { before: a.before.max(b.before), after: a.after.max(b.after) };
+        self.metrics.iter().map(|planned| planned.metric.reach()).fold(Reach::default(), farther)
     }
 
     /// How many of the columns are features; those of models follow.

@@ -10,6 +10,8 @@ use visus_video::{Format, Pool, ReadError, Source};
 
 use crate::collect::Collector;
 use crate::pair::{self, Job, PairEnd, Read};
+use crate::part::Part;
+use crate::span::Span;
 use crate::worker::{RawRow, Worker};
 use crate::{Cancel, Event, Flow, Plan, Scores, Sink};
 
@@ -57,6 +59,8 @@ impl fmt::Display for Side {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub format: Format,
+    /// The first pair's number in the clip; scores are counted from it. Not 0 in a part of a clip.
+    pub first_frame: u64,
     /// Pairs that were scored.
     pub frames: u64,
     pub subsample: u64,
@@ -85,6 +89,10 @@ pub enum EngineError {
     Read { side: Side, source: ReadError },
     #[error(transparent)]
     Metric(#[from] MetricError),
+    #[error("a part from frame {from} to {to} has no frame")]
+    EmptyPart { from: u64, to: u64 },
+    #[error("a part must begin with a frame that is listed: {from} is not a multiple of the step {step}")]
+    UnlistedStart { from: u64, step: u64 },
     #[error("there is no pair of frames to score")]
     NoFrames,
     #[error("cancelled")]
@@ -119,9 +127,24 @@ pub fn run(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Outcome, EngineError> {
+    let span = Span::first(settings.frames);
+    Ok(run_span(plan, reference, distorted, settings, span, false, cancel, sink)?.outcome)
+}
+
+/// A run over a span of the clip.
+pub(crate) fn run_span(
+    plan: &Plan,
+    reference: Box<dyn Source>,
+    distorted: Box<dyn Source>,
+    settings: &Settings,
+    span: Span,
+    keep_rows: bool,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<Part, EngineError> {
     let started = Instant::now();
     let format = common_format(&*reference, &*distorted)?;
-    let total = expected_frames(&*reference, &*distorted, settings);
+    let total = expected_frames(&*reference, &*distorted, settings, &span);
     let (threads, hands) = division_of_work(settings.threads, total);
     let workers: Result<Vec<_>, _> =
         (0..threads).map(|_| Worker::new(plan, &format, settings.level, settings.subsample, hands)).collect();
@@ -130,9 +153,13 @@ pub fn run(
         cancel.fire();
     }
     let size = pool_size(threads, plan.history());
-    let reference = Reader::start(reference, Side::Reference, settings.skip_reference, size);
-    let distorted = Reader::start(distorted, Side::Distorted, settings.skip_distorted, size);
-    let mut collector = Collector::new(plan, &format, settings.subsample);
+    let skips = [settings.skip_reference, settings.skip_distorted].map(|skip| skip.saturating_add(span.read));
+    let reference = Reader::start(reference, Side::Reference, skips[0], size);
+    let distorted = Reader::start(distorted, Side::Distorted, skips[1], size);
+    let mut collector = Collector::new(plan, &format, settings.subsample, span);
+    if keep_rows {
+        collector = collector.keeping_rows();
+    }
     let halt = Cancel::new();
     let end = std::thread::scope(|scope| {
         let (jobs, job_queue) = bounded::<Job>(threads);
@@ -143,9 +170,8 @@ pub fn run(
         }
         drop((job_queue, rows));
         let (frames, halt_pairing) = ((&reference.frames, &distorted.frames), &halt);
-        let pairing = scope.spawn(move || {
-            pair::pair(frames.0, frames.1, &jobs, settings.frames, plan.history(), halt_pairing)
-        });
+        let pairing =
+            scope.spawn(move || pair::pair(frames.0, frames.1, &jobs, &span, plan.history(), halt_pairing));
         let result = gather(&row_queue, &mut collector, cancel, sink);
         // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
         halt.fire();
@@ -155,8 +181,10 @@ pub fn run(
     });
     drop((reference, distorted));
     let end = check_end(end?)?;
-    Ok(Outcome {
+    let rows = collector.take_rows();
+    let outcome = Outcome {
         format,
+        first_frame: span.from,
         frames: end.frames,
         subsample: settings.subsample.max(1),
         shorter: end.shorter,
@@ -164,7 +192,8 @@ pub fn run(
         scores: collector.finish(sink),
         elapsed: started.elapsed(),
         level: settings.level,
-    })
+    };
+    Ok(Part { outcome, ended: end.ended, rows })
 }
 
 fn check_end(end: PairEnd) -> Result<PairEnd, EngineError> {
@@ -208,11 +237,16 @@ fn common_format(reference: &dyn Source, distorted: &dyn Source) -> Result<Forma
     }
 }
 
-fn expected_frames(reference: &dyn Source, distorted: &dyn Source, settings: &Settings) -> Option<u64> {
+fn expected_frames(
+    reference: &dyn Source,
+    distorted: &dyn Source,
+    settings: &Settings,
+    span: &Span,
+) -> Option<u64> {
     let left = |source: &dyn Source, skip: u64| source.total_frames().map(|total| total.saturating_sub(skip));
     let reference = left(reference, settings.skip_reference);
     let distorted = left(distorted, settings.skip_distorted);
-    [reference, distorted, settings.frames].into_iter().flatten().min()
+    [reference, distorted, span.to].into_iter().flatten().min().map(|end| end.saturating_sub(span.from))
 }
 
 /// A thread that reads one input into frames of a pool. Dropping it lets the thread end.

@@ -3,20 +3,32 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender};
-use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Spread, Window};
+use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Reach, Spread, Window};
 use visus_video::{Format, PlaneView};
 
 use crate::Plan;
 use crate::crew::Crew;
 use crate::pair::{FramePair, Job};
+use crate::span::Span;
 
 /// One frame's raw numbers: an entry per metric, empty where the metric skipped the frame.
 #[derive(Debug)]
 pub(crate) struct RawRow {
     pub index: u64,
+    /// Outside the span: for the folds that look around, and nobody else.
+    pub context: bool,
     pub values: Vec<Vec<f64>>,
     /// The two pictures are the same, sample for sample.
     pub identical: bool,
+}
+
+impl RawRow {
+    /// Whether a fold that looks so far wants this row of the span's surroundings.
+    pub fn index_is_near(&self, span: &Span, reach: Reach) -> bool {
+        let before = self.index < span.from && self.index + reach.before >= span.from;
+        let after = span.to.is_some_and(|to| self.index >= to && self.index < to + reach.after);
+        before || after
+    }
 }
 
 /// The extractors and scratch of one thread.
@@ -31,6 +43,8 @@ pub(crate) struct Worker<'a> {
 struct Team {
     places: Vec<usize>,
     every_frame: bool,
+    /// Some fold of it looks at rows around a part.
+    looks_around: bool,
     extractor: TeamExtractor,
 }
 
@@ -43,7 +57,8 @@ impl Team {
     fn single(plan: &Plan, place: usize, format: &Format, level: Level) -> Result<Self, MetricError> {
         let metric = &plan.metrics[place].metric;
         let extractor = TeamExtractor::Single(metric.extractor(format, level)?);
-        Ok(Self { places: vec![place], every_frame: metric.needs().every_frame, extractor })
+        let (every_frame, looks_around) = (metric.needs().every_frame, looks_around(&**metric));
+        Ok(Self { places: vec![place], every_frame, looks_around, extractor })
     }
 
     /// Metrics of one kind together if the kind can do that, else apart.
@@ -59,6 +74,7 @@ impl Team {
             Some(extractor) => Ok(vec![Self {
                 places: places.to_vec(),
                 every_frame: group[0].needs().every_frame,
+                looks_around: group.iter().any(|metric| looks_around(*metric)),
                 extractor: TeamExtractor::Joint(extractor?),
             }]),
             None => places.iter().map(|place| Self::single(plan, *place, format, level)).collect(),
@@ -83,6 +99,10 @@ impl Team {
         }
         Ok(rows)
     }
+}
+
+fn looks_around(metric: &dyn Metric) -> bool {
+    metric.reach() != Reach::default()
 }
 
 /// The places of the plan's metrics, by kind.
@@ -141,7 +161,7 @@ impl<'a> Worker<'a> {
         // Each team has one piece, so no lock is ever waited for.
         self.crew.each(self.teams.len(), &|piece| {
             let mut team = lock(&self.teams[piece]);
-            if listed || team.every_frame {
+            if if job.context { team.looks_around } else { listed || team.every_frame } {
                 let row = team.extract(&window, self.plan, &self.crew);
                 lock(&rows)[piece] = row;
             }
@@ -155,7 +175,12 @@ impl<'a> Worker<'a> {
                 values[*place] = row;
             }
         }
-        Ok(RawRow { index: job.index, values, identical: same_pictures(window.current) })
+        Ok(RawRow {
+            index: job.index,
+            context: job.context,
+            values,
+            identical: same_pictures(window.current),
+        })
     }
 }
 

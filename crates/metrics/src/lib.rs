@@ -49,6 +49,6 @@ pub mod xpsnr;
 pub use level::Level;
 pub use metric::{
     Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
-    Needs, Pair, Spread, Window,
+    Needs, Pair, Reach, Spread, Window,
 };
 pub use options::{OptionError, OptionKind, OptionSpec, OptionValue, Options};

@@ -75,6 +75,13 @@ pub struct Needs {
     pub every_frame: bool,
 }
 
+/// How far a fold looks: so many rows on both sides decide on a frame's scores, beside its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    pub before: u64,
+    pub after: u64,
+}
+
 /// A pair of pictures that belong together.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<'a> {
@@ -113,6 +120,11 @@ pub trait Metric: Any + Send + Sync {
 
     fn needs(&self) -> Needs {
         Needs::default()
+    }
+
+    /// What its fold must have seen around a frame, so that a part of a clip gets the scores of the whole.
+    fn reach(&self) -> Reach {
+        Reach::default()
     }
 
     /// How many raw numbers an extractor gives per frame.
@@ -201,7 +213,8 @@ pub trait Emit {
     fn aggregate(&mut self, name: &str, value: f64);
 }
 
-/// The ordered half of a metric: sees every raw row once, by rising frame index.
+/// The ordered half of a metric: sees every raw row once, by rising frame index. In a part of a clip the first row may
+/// have any index: then the scores of the first rows, as many as [`Metric::reach`] says, mean nothing and are dropped.
 pub trait Fold: Send {
     fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit);
     /// The clip has ended.

@@ -91,7 +91,7 @@ impl FullReport<'_> {
             let score = |column: &Column| Some((column.name().to_owned(), json!(column.get(index)?)));
             let metrics: Map<String, Value> =
                 self.outcome.scores.columns().iter().filter_map(score).collect();
-            json!({ "frameNum": index, "metrics": metrics })
+            json!({ "frameNum": self.outcome.first_frame + index, "metrics": metrics })
         };
         listed.map(frame).collect()
     }
@@ -109,7 +109,7 @@ impl FullReport<'_> {
                 "p10": summary.p10,
                 "p25": summary.p25,
                 "median": summary.median,
-                "min_frame": summary.worst_frame,
+                "min_frame": self.outcome.first_frame + summary.worst_frame,
             });
             Some((column.name().to_owned(), value))
         };

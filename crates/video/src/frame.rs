@@ -52,6 +52,19 @@ impl Frame {
         &self.format
     }
 
+    /// Takes over the picture of another frame, without allocating where both have the same format.
+    pub fn copy_from(&mut self, other: &Self) {
+        match (&mut self.samples, &other.samples) {
+            (Samples::U8(own), Samples::U8(theirs)) if self.format == other.format => {
+                own.copy_from_slice(theirs)
+            }
+            (Samples::U16(own), Samples::U16(theirs)) if self.format == other.format => {
+                own.copy_from_slice(theirs)
+            }
+            _ => self.clone_from(other),
+        }
+    }
+
     /// Plane 0 is luma. A plane that the format does not have is empty.
     pub fn plane(&self, index: usize) -> PlaneView<'_> {
         let layout = self.planes[index];

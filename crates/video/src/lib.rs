@@ -34,6 +34,7 @@ mod layout;
 mod libvmaf_words;
 mod pool;
 mod reader;
+mod share;
 mod source;
 pub mod synthetic;
 mod writer;
@@ -45,6 +46,7 @@ pub use frame::{Frame, Plane, PlaneMut, PlaneView, Sample};
 pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};
 pub use pool::{Pool, PooledFrame};
 pub use reader::Reader;
+pub use share::share;
 pub use source::{
     Source, open, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable, y4m_stream,
 };

@@ -17,6 +17,16 @@ pub struct Args {
 pub enum Command {
     /// Score a distorted video against its reference
     Score(Box<ScoreArgs>),
+    /// Score, and fail if a figure is below its limit: exit code 0 passed, 1 below a limit, 2 could not be measured
+    Gate(Box<super::gate::GateArgs>),
+    /// Compare two reports: what differs, and is the change in score real?
+    Diff(super::diff::DiffArgs),
+    /// Score many encodes, a line of JSON for each; can be resumed
+    Batch(Box<super::batch::BatchArgs>),
+    /// Join the reports of a film's parts to the report of the whole
+    Merge(super::merge::MergeArgs),
+    /// Make a page or a plot of a JSON report, visus' or libvmaf's
+    Report(super::pages::ReportArgs),
     /// List the built-in models and say which one fits which screen
     Models(ModelsArgs),
     /// List the metrics and their options
@@ -40,7 +50,14 @@ pub enum Command {
     Man,
 }
 
+const SCORE_EXAMPLES: &str = "\
+Examples:
+  visus score ref.y4m dis.y4m --html report.html --png curve.png
+  visus score ref.y4m dis.y4m --from 1000 --to 2000 --json=part2.json
+  visus score ref.y4m dis.y4m --from 1:30 --to 95.5s";
+
 #[derive(Debug, ClapArgs)]
+#[command(after_help = SCORE_EXAMPLES)]
 pub struct ScoreArgs {
     /// The reference: a Y4M file, raw video (with --size and --pix-fmt), or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
@@ -86,6 +103,14 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub skip_dis: u64,
 
+    /// First frame to score: a number from 0 on, or a time such as 12.5s or 1:30. With --json, `visus merge` joins the parts
+    #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames")]
+    pub from: Option<super::range::Moment>,
+
+    /// First frame not to score any more
+    #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames")]
+    pub to: Option<super::range::Moment>,
+
     #[command(flatten)]
     pub outputs: OutputArgs,
 
@@ -108,6 +133,9 @@ pub struct OutputArgs {
     /// Write libvmaf's XML
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub xml: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub pages: super::pages::PageOutputs,
 
     /// Digits of scores in CSV and XML: legacy (libvmaf's six decimals), max, or 1 to 17
     #[arg(long, default_value_t = Precision::Legacy)]

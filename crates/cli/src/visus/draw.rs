@@ -88,7 +88,11 @@ fn model_lines(text: &mut String, model: &NamedModel, column: &Column, outcome: 
     let _ = writeln!(
         text,
         "  mean {:.4}   harmonic mean {:.4}   min {:.2} at frame {}   max {:.2}",
-        pooled.mean, pooled.harmonic_mean, pooled.min, summary.worst_frame, pooled.max
+        pooled.mean,
+        pooled.harmonic_mean,
+        pooled.min,
+        outcome.first_frame + summary.worst_frame,
+        pooled.max
     );
     let _ = writeln!(
         text,
@@ -154,6 +158,6 @@ pub fn shorter_warning(outcome: &Outcome, total: [Option<u64>; 2]) -> Option<Str
     let longer = longer.map_or(String::new(), |total| format!(", the other one has {total}"));
     Some(format!(
         "the {name} ended after {} frames{longer}; only the common frames are scored",
-        outcome.frames
+        outcome.first_frame + outcome.frames
     ))
 }

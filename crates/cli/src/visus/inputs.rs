@@ -26,7 +26,12 @@ pub fn open(args: &ScoreArgs) -> Result<Inputs> {
     Ok(Inputs { reference, distorted })
 }
 
-fn raw_format(size: Option<Size>, pix_fmt: Option<PixFmt>) -> Result<Option<Format>> {
+/// Opens one video by itself.
+pub fn open_one(path: &Path, raw: Option<Format>) -> Result<Box<dyn Source>> {
+    Ok(visus_video::open(path, raw)?)
+}
+
+pub fn raw_format(size: Option<Size>, pix_fmt: Option<PixFmt>) -> Result<Option<Format>> {
     let (Some(size), Some(pix_fmt)) = (size, pix_fmt) else { return Ok(None) };
     Ok(Some(Format::new(size.width, size.height, pix_fmt.chroma, pix_fmt.depth)?))
 }

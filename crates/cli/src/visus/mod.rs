@@ -1,15 +1,21 @@
 //! `visus`: the command for people.
 
 mod args;
+mod batch;
 mod bench;
 mod demo;
+mod diff;
 mod draw;
+mod gate;
 mod inputs;
 pub mod level;
 pub mod mcp;
+mod merge;
 mod metrics;
 mod model_choice;
 mod models;
+mod pages;
+mod range;
 mod score;
 mod selftest;
 mod serve;
@@ -23,6 +29,8 @@ use args::{Args, Command};
 
 /// Something failed; wrong arguments are clap's own 2.
 const FAILURE: u8 = 1;
+/// A gate that could not measure.
+const NOT_MEASURED: u8 = 2;
 
 /// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments.
 pub fn main() -> ExitCode {
@@ -33,6 +41,11 @@ pub fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
         Command::Score(args) => score::run(&args),
+        Command::Gate(args) => return gate_code(gate::run(&args)),
+        Command::Batch(args) => batch::run(&args).and_then(|tally| tally.verdict()),
+        Command::Diff(args) => diff::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Report(args) => pages::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),
@@ -50,6 +63,18 @@ pub fn main() -> ExitCode {
         Err(error) => {
             eprintln!("visus: {error:#}");
             ExitCode::from(FAILURE)
+        }
+    }
+}
+
+/// A gate tells a bad score (1) from a failed measurement (2), which is no judgement of the video.
+fn gate_code(result: anyhow::Result<bool>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILURE),
+        Err(error) => {
+            eprintln!("visus: {error:#}");
+            ExitCode::from(NOT_MEASURED)
         }
     }
 }

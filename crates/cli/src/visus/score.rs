@@ -5,17 +5,37 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use visus_engine::{Cancel, EngineError, FeatureSpec, Outcome, Plan, Settings, run as engine_run};
+use serde_json::Value;
+use visus_engine::{
+    Cancel, EngineError, FeatureSpec, Outcome, Plan, Row, Settings, run as engine_run, run_part,
+};
 use visus_report::full::{FullReport, InputFacts};
 use visus_report::libvmaf::{Format as LibvmafFormat, Report};
+use visus_report::part::{self, Asked};
 use visus_video::{ReadError, Source};
 
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
 use super::inputs::{self, Inputs};
-use super::{level, metrics, model_choice};
+use super::{level, metrics, model_choice, range};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
+    let measured = measure(args)?;
+    if !args.quiet && !args.outputs.uses_stdout() {
+        print_all(&draw::summary(&measured.plan, &measured.scored.outcome, measured.threads))?;
+    }
+    Ok(())
+}
+
+/// A finished run, and how it was asked for.
+pub struct Measured {
+    pub plan: Plan,
+    pub scored: Scored,
+    pub threads: usize,
+}
+
+/// Scores as the arguments say and writes the reports.
+pub fn measure(args: &ScoreArgs) -> Result<Measured> {
     check_outputs(&args.outputs)?;
     let Inputs { reference, distorted } = inputs::open(args)?;
     let choice = model_choice::choose(&args.models, reference.format(), reference.frame_rate())?;
@@ -25,17 +45,16 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
     let frame_rate = reference.frame_rate();
     let features: Result<Vec<FeatureSpec>> =
         args.features.iter().map(|text| metrics::parse(text, frame_rate)).collect();
-    let plan = Plan::new(&choice.models, &features?, true)?;
+    let asked = Asked { models: choice.models, features: features? };
+    let plan = Plan::new(&asked.models, &asked.features, true)?;
     let settings = settings(args);
-    let scored = score(&plan, reference, distorted, &settings, args.quiet)?;
+    let range = range::of(args.from, args.to, frame_rate)?;
+    let scored = score_range(&plan, reference, distorted, &settings, range, args.quiet)?;
     if let Some(warning) = draw::shorter_warning(&scored.outcome, scored.totals) {
         eprintln!("visus: warning: {warning}");
     }
-    write_outputs(&args.outputs, &plan, &scored)?;
-    if !args.quiet && !args.outputs.uses_stdout() {
-        print_all(&draw::summary(&plan, &scored.outcome, settings.threads))?;
-    }
-    Ok(())
+    write_outputs(&args.outputs, &plan, &scored, &asked)?;
+    Ok(Measured { plan, scored, threads: settings.threads })
 }
 
 fn settings(args: &ScoreArgs) -> Settings {
@@ -57,6 +76,20 @@ pub struct Scored {
     pub distorted: InputFacts,
     /// Frames of reference and distorted video, where known.
     pub totals: [Option<u64>; 2],
+    /// Of a part: whether the clip ends with it, and its raw rows.
+    pub part: Option<(bool, Vec<Row>)>,
+}
+
+impl Scored {
+    /// Everything about the run; of a part, what joining needs as well.
+    pub fn json(&self, plan: &Plan, asked: &Asked) -> Value {
+        let Self { outcome, reference, distorted, part, .. } = self;
+        let mut report = FullReport { version: crate::VERSION, plan, outcome, reference, distorted }.json();
+        if let Some((ended, rows)) = part {
+            report["part"] = part::entry(outcome, *ended, rows, asked);
+        }
+        report
+    }
 }
 
 /// Scores under a progress bar.
@@ -67,14 +100,33 @@ pub fn score(
     settings: &Settings,
     quiet: bool,
 ) -> Result<Scored> {
+    score_range(plan, reference, distorted, settings, None, quiet)
+}
+
+/// The same, or only a part of the clip.
+fn score_range(
+    plan: &Plan,
+    reference: Box<dyn Source>,
+    distorted: Box<dyn Source>,
+    settings: &Settings,
+    range: Option<range::Range>,
+    quiet: bool,
+) -> Result<Scored> {
     let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     let totals = [reference.total_frames(), distorted.total_frames()];
     let mut bar = Bar::new(quiet);
-    let result = engine_run(plan, reference, distorted, settings, &Cancel::new(), &mut bar);
+    let cancel = Cancel::new();
+    let result = match range {
+        None => {
+            engine_run(plan, reference, distorted, settings, &cancel, &mut bar).map(|outcome| (outcome, None))
+        }
+        Some(range) => run_part(plan, reference, distorted, settings, range, &cancel, &mut bar)
+            .map(|part| (part.outcome, Some((part.ended, part.rows)))),
+    };
     bar.clear();
-    let outcome = result.map_err(with_advice)?;
+    let (outcome, part) = result.map_err(with_advice)?;
     let [reference, distorted] = facts;
-    Ok(Scored { outcome, reference, distorted, totals })
+    Ok(Scored { outcome, reference, distorted, totals, part })
 }
 
 /// What can still be had of a file that is cut short.
@@ -93,7 +145,7 @@ fn with_advice(error: EngineError) -> anyhow::Error {
 
 impl OutputArgs {
     fn all(&self) -> impl Iterator<Item = &Path> {
-        [&self.json, &self.csv, &self.xml].into_iter().flatten().map(|path| &**path)
+        [&self.json, &self.csv, &self.xml].into_iter().flatten().map(|path| &**path).chain(self.pages.all())
     }
 
     pub fn uses_stdout(&self) -> bool {
@@ -108,16 +160,15 @@ fn check_outputs(outputs: &OutputArgs) -> Result<()> {
     Ok(())
 }
 
-fn write_outputs(outputs: &OutputArgs, plan: &Plan, scored: &Scored) -> Result<()> {
-    let Scored { outcome, reference, distorted, .. } = scored;
-    if let Some(path) = &outputs.json {
-        let report = FullReport { version: crate::VERSION, plan, outcome, reference, distorted };
-        write_to(path, |out| {
-            serde_json::to_writer_pretty(&mut *out, &report.json())?;
-            writeln!(out)
-        })?;
+fn write_outputs(outputs: &OutputArgs, plan: &Plan, scored: &Scored, asked: &Asked) -> Result<()> {
+    if outputs.json.is_some() || outputs.pages.wanted() {
+        let json = scored.json(plan, asked);
+        if let Some(path) = &outputs.json {
+            write_json(path, &json)?;
+        }
+        outputs.pages.write(&json)?;
     }
-    let report = Report { version: crate::VERSION, outcome, precision: outputs.precision };
+    let report = Report { version: crate::VERSION, outcome: &scored.outcome, precision: outputs.precision };
     if let Some(path) = &outputs.csv {
         write_to(path, |out| report.write(LibvmafFormat::Csv, out))?;
     }
@@ -127,7 +178,15 @@ fn write_outputs(outputs: &OutputArgs, plan: &Plan, scored: &Scored) -> Result<(
     Ok(())
 }
 
-fn write_to(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+/// A report as `visus` writes it.
+pub fn write_json(path: &Path, report: &Value) -> Result<()> {
+    write_to(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        writeln!(out)
+    })
+}
+
+pub fn write_to(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     let out: Box<dyn Write> = if path == Path::new("-") {
         Box::new(std::io::stdout().lock())
     } else {

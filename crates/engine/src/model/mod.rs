@@ -19,7 +19,7 @@ pub use bootstrap::{BootstrapScores, SUFFIXES as BOOTSTRAP_SUFFIXES};
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use choice::automatic;
 pub use json::LoadError;
-pub use spec::{ModelSource, ModelSpec, Overload, SpecError, normalised_number};
+pub use spec::{ModelFlags, ModelSource, ModelSpec, Overload, SpecError, normalised_number};
 use svm::Svm;
 pub use transform::{Clip, Transform};
 use visus_metrics::registry;

@@ -18,7 +18,8 @@ use visus_video::{Chroma, Format};
 
 use crate::motion::Blend;
 use crate::{
-    Appears, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window,
+    Appears, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Reach,
+    Window,
 };
 
 pub static INFO: Info = Info {
@@ -154,6 +155,11 @@ impl Metric for FloatMotion {
 
     fn needs(&self) -> Needs {
         Needs { history: 1, every_frame: true }
+    }
+
+    /// The minimum is taken over the differences on both sides.
+    fn reach(&self) -> Reach {
+        Reach { before: 1, after: 1 }
     }
 
     fn raw_len(&self) -> usize {

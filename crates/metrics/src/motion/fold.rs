@@ -24,9 +24,15 @@ impl MotionFold {
         1 + usize::from(self.settings.debug)
     }
 
-    /// The difference of frame `index`, which is one of the last three.
-    fn difference(&self, index: u64) -> f64 {
-        self.recent[self.recent.len() - (self.count - index) as usize]
+    /// The difference of frame `index`, which is one of the last three; `None` before the start of a part.
+    fn difference(&self, index: u64) -> Option<f64> {
+        let back = usize::try_from(self.count - index).ok()?;
+        self.recent.len().checked_sub(back).map(|place| self.recent[place])
+    }
+
+    /// The newest difference.
+    fn newest(&self) -> f64 {
+        self.recent.last().copied().unwrap_or(0.0)
     }
 
     fn write(&mut self, index: u64, motion2: f64, motion3: f64, out: &mut dyn Emit) {
@@ -55,9 +61,12 @@ impl MotionFold {
     /// the five-frame window these are the neighbours' differences, and the first one has a successor only.
     fn settled(&self, index: u64) -> f64 {
         let distance = self.settings.distance;
-        let after = self.difference(index + 1);
+        let after = self.newest();
         let before = index + 1 - distance;
-        if before < distance { after } else { super::smaller(self.difference(before), after) }
+        match self.difference(before) {
+            Some(difference) if before >= distance => super::smaller(difference, after),
+            _ => after,
+        }
     }
 }
 
@@ -85,7 +94,7 @@ impl Fold for MotionFold {
         if self.count <= first {
             self.write_first(self.count, 0.0, out);
         } else {
-            self.write_settled(self.count - 1, self.difference(self.count - 1), out);
+            self.write_settled(self.count - 1, self.newest(), out);
         }
     }
 }

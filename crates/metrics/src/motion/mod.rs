@@ -19,7 +19,7 @@ use visus_video::{Format, Plane, PlaneView, Sample};
 
 use crate::{
     Appears, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
-    Options, Spread, Window,
+    Options, Reach, Spread, Window,
 };
 
 pub static INFO: Info = Info {
@@ -129,6 +129,11 @@ impl Metric for Motion {
 
     fn needs(&self) -> Needs {
         Needs { history: self.settings.distance as usize, every_frame: true }
+    }
+
+    /// Motion3 averages with the frame before, whose minimum looks a further frame back.
+    fn reach(&self) -> Reach {
+        Reach { before: 2, after: 1 }
     }
 
     fn raw_len(&self) -> usize {

@@ -11,7 +11,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     for index in report.frames() {
-        write!(out, "{index},")?;
+        write!(out, "{},", report.frame_number(index))?;
         for (_, value) in report.scores(index) {
             write!(out, "{},", report.number(value))?;
         }

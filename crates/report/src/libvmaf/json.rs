@@ -26,7 +26,7 @@ fn write_frames(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "  \"frames\": [")?;
     for index in report.frames() {
         write!(out, "{}", if index > 0 { ",\n" } else { "\n" })?;
-        writeln!(out, "    {{\n      \"frameNum\": {index},\n      \"metrics\": {{")?;
+        writeln!(out, "    {{\n      \"frameNum\": {},\n      \"metrics\": {{", report.frame_number(index))?;
         let mut scores = report.scores(index).peekable();
         while let Some((name, value)) = scores.next() {
             let comma = if scores.peek().is_some() { "," } else { "" };

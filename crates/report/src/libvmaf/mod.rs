@@ -70,6 +70,11 @@ impl Report<'_> {
         listed.filter(|index| self.columns().iter().any(|column| column.get(*index).is_some()))
     }
 
+    /// The number in the clip of a listed frame.
+    fn frame_number(&self, index: u64) -> u64 {
+        self.outcome.first_frame + index
+    }
+
     /// The scores of a frame, in the order of the columns.
     fn scores(&self, index: u64) -> impl Iterator<Item = (&str, f64)> {
         self.columns().iter().filter_map(move |column| Some((column.name(), column.get(index)?)))

@@ -6,7 +6,8 @@ use super::Report;
 
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     for index in report.frames() {
-        write!(out, "{{{index}}}{{{}}}frame: {index}|", index + 1)?;
+        let number = report.frame_number(index);
+        write!(out, "{{{number}}}{{{}}}frame: {number}|", number + 1)?;
         for (name, value) in report.scores(index) {
             write!(out, "{name}: {}|", report.number(value))?;
         }

@@ -17,6 +17,7 @@ fn outcome() -> Outcome {
     ];
     let aggregates = vec![("whole".to_owned(), 3.0), ("nothing".to_owned(), f64::NAN.copysign(1.0))];
     Outcome {
+        first_frame: 0,
         format: PictureFormat::new(320, 240, Chroma::C420, 8).unwrap(),
         frames: 3,
         subsample: 2,

@@ -25,7 +25,7 @@ pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn write_frames(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  <frames>")?;
     for index in report.frames() {
-        write!(out, "    <frame frameNum=\"{index}\" ")?;
+        write!(out, "    <frame frameNum=\"{}\" ", report.frame_number(index))?;
         write_attributes(report, report.scores(index), out)?;
         writeln!(out, "/>")?;
     }

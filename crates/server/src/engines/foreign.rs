@@ -54,6 +54,7 @@ pub fn parse(text: &str, reference: &InputFacts, subsample: u64) -> Result<Forei
 fn outcome(reference: &InputFacts, frames: u64, subsample: u64, scores: Scores, fps: Option<f64>) -> Outcome {
     let seconds = fps.filter(|fps| *fps > 0.0).map_or(0.0, |fps| frames as f64 / fps);
     Outcome {
+        first_frame: 0,
         format: reference.format,
         frames,
         subsample: subsample.max(1),

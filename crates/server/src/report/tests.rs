@@ -62,6 +62,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         reference: facts(),
         distorted: facts(),
         outcome: Outcome {
+            first_frame: 0,
             format,
             frames,
             subsample: 1,

@@ -1,0 +1,146 @@
+//! `visus batch`: many encodes, each reference read once for several of them, a line of JSON for each.
+
+mod journal;
+mod list;
+mod pass;
+mod progress;
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueHint};
+
+use super::args::{PixFmt, Size};
+use journal::Journal;
+use list::Row;
+use progress::Progress;
+
+const EXAMPLES: &str = "\
+A list is CSV with a heading; it needs the columns `reference` and `distorted`. Paths in it are relative to the list's folder.
+A line is written and safe on disk as soon as an encode is scored, so after a crash `--resume` goes on where it was: what
+is finished and unchanged (paths, sizes, times of change, settings) is not scored again, errors are tried again.
+Exit code: 0 all scored, 1 some could not be.
+
+Examples:
+  visus batch pairs.csv -o scores.ndjson
+  visus batch encodes/ --reference ref.y4m -m v0.6.1 -m v0.6.1neg -o scores.ndjson --resume
+  visus batch pairs.csv | jq -r '[.distorted, .pooled_metrics[\"vmaf_v0.6.1\"].mean] | @csv'";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BatchArgs {
+    /// A CSV file with the columns reference and distorted, or a folder of encodes of one --reference
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub list: PathBuf,
+
+    /// The reference of all encodes in a folder, or of the rows of a list that name none
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub reference: Option<PathBuf>,
+
+    /// Where the lines go [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// Go on with an output file that exists
+    #[arg(long, requires = "output")]
+    pub resume: bool,
+
+    /// Encodes scored at the same time; they share one reading of their reference
+    #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub jobs: u16,
+
+    /// A model, as in `visus score`; may be repeated
+    #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
+    pub models: Vec<String>,
+
+    /// A further metric with options, as `psnr` or `vif=debug=true`; may be repeated
+    #[arg(short, long = "feature", value_name = "METRIC")]
+    pub features: Vec<String>,
+
+    /// Size of raw video
+    #[arg(short, long, value_name = "WIDTHxHEIGHT", requires = "pix_fmt")]
+    pub size: Option<Size>,
+
+    /// Sample format of raw video, such as yuv420p or yuv422p10le
+    #[arg(short, long, value_name = "FORMAT", requires = "size")]
+    pub pix_fmt: Option<PixFmt>,
+
+    /// Worker threads over all encodes [default: all cores]
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// Score every N-th frame only
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub subsample: u64,
+
+    /// Score at most N frames of each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub frames: Option<u64>,
+
+    /// Put the scores of every frame into the lines
+    #[arg(long)]
+    pub per_frame: bool,
+
+    /// No progress bar, no closing words
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// How it went.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub scored: usize,
+    pub failed: usize,
+    /// Finished in an earlier run.
+    pub kept: usize,
+}
+
+impl Tally {
+    /// Errors of single rows do not stop the others, but the exit code tells them.
+    pub fn verdict(self) -> Result<()> {
+        match self.failed {
+            0 => Ok(()),
+            failed => bail!("{failed} of {} encodes could not be scored", self.scored + self.kept + failed),
+        }
+    }
+}
+
+pub fn run(args: &BatchArgs) -> Result<Tally> {
+    let rows = list::read(args)?;
+    let journal = Journal::open(args.output.as_deref(), args.resume)?;
+    let (rows, kept) = unfinished(rows, &journal);
+    let progress = Progress::new(args.quiet, rows.len());
+    let mut tally = Tally { kept, ..Tally::default() };
+    for rows in passes(&rows, usize::from(args.jobs)) {
+        let (scored, failed) = pass::run(args, rows, &journal, &progress)?;
+        tally.scored += scored;
+        tally.failed += failed;
+    }
+    progress.clear();
+    if !args.quiet {
+        let kept = if kept > 0 { format!(", {kept} were finished before") } else { String::new() };
+        eprintln!("visus: {} encodes scored{kept}, {} failed", tally.scored, tally.failed);
+    }
+    Ok(tally)
+}
+
+/// Rows that are still to be scored, each once, those of a reference together.
+fn unfinished(rows: Vec<Row>, journal: &Journal) -> (Vec<Row>, usize) {
+    let total = rows.len();
+    let mut seen = HashSet::new();
+    let mut left = rows;
+    left.retain(|row| !journal.has(&row.task) && seen.insert(row.task.to_string()));
+    let mut first: HashMap<PathBuf, usize> = HashMap::new();
+    for (place, row) in left.iter().enumerate() {
+        first.entry(row.reference.clone()).or_insert(place);
+    }
+    left.sort_by_key(|row| first.get(&row.reference).copied());
+    let kept = total - left.len();
+    (left, kept)
+}
+
+/// At most `jobs` neighbours with the same reference at a time.
+fn passes(rows: &[Row], jobs: usize) -> impl Iterator<Item = &[Row]> {
+    rows.chunk_by(|a, b| a.reference == b.reference).flat_map(move |group| group.chunks(jobs))
+}

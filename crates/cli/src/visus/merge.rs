@@ -1,0 +1,79 @@
+//! `visus merge`: the parts of a film become the report of the whole.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueHint};
+use serde_json::Value;
+use visus_report::part;
+
+use super::pages::{self, PageOutputs};
+use super::score::{print_all, write_json};
+
+const EXAMPLES: &str = "\
+Example, in two pieces that may run on two machines:
+  visus score ref.y4m dis.y4m --to 5000 --json=part1.json
+  visus score ref.y4m dis.y4m --from 5000 --json=part2.json
+  visus merge part1.json part2.json -o all.json
+
+The result is that of one run over all frames, byte for byte; only `fps` differs, which is the number of frames over the
+sum of the parts' times. Where parts ran at several CPU levels, all are named.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct MergeArgs {
+    /// JSON reports of the parts, in any order
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub parts: Vec<PathBuf>,
+
+    /// Where the report goes [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// Also without the end of the film: the result is that of a run over as many frames
+    #[arg(long)]
+    pub open_end: bool,
+
+    #[command(flatten)]
+    pub pages: PageOutputs,
+}
+
+pub fn run(args: &MergeArgs) -> Result<()> {
+    let read = |path: &PathBuf| Ok((path.display().to_string(), pages::read_json(path)?));
+    let parts: Result<Vec<(String, Value)>> = args.parts.iter().map(read).collect();
+    let merged = part::merge(parts?, args.open_end)?;
+    match &args.output {
+        Some(path) if path != Path::new("-") => replace(path, &merged)?,
+        _ if args.pages.wanted() && args.output.is_none() => {}
+        Some(path) => write_json(path, &merged)?,
+        None => print_all(&format!("{merged:#}\n"))?,
+    }
+    args.pages.write(&merged)
+}
+
+/// The file appears whole or not at all, and may be one of the parts.
+fn replace(path: &Path, report: &Value) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let cannot = || format!("cannot create {}", path.display());
+    let file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
+    let mut out = std::io::BufWriter::new(file);
+    let written = serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from);
+    written.and_then(|()| writeln!(out)).with_context(cannot)?;
+    let file = out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(cannot)?;
+    readable(file.as_file()).and_then(|()| file.as_file().sync_all()).with_context(cannot)?;
+    file.persist(path).with_context(cannot)?;
+    Ok(())
+}
+
+/// Temporary files are for their owner alone; a report is for all whom the folder lets in.
+#[cfg(unix)]
+fn readable(file: &std::fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_file: &std::fs::File) -> std::io::Result<()> {
+    Ok(())
+}

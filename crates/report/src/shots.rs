@@ -1,0 +1,104 @@
+//! Shots: given by a report, or read off the motion of the reference.
+
+use serde_json::Value;
+
+use crate::record::{Curve, Record};
+
+/// Frames from `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shot {
+    pub start: u64,
+    pub end: u64,
+}
+
+impl Shot {
+    pub fn contains(&self, frame: u64) -> bool {
+        (self.start..self.end).contains(&frame)
+    }
+}
+
+/// A list of `start_frame` and `end_frame` (exclusive), by rising frames; anything else gives none.
+pub fn given(list: &Value) -> Vec<Shot> {
+    let shot = |value: &Value| {
+        let shot = Shot { start: value["start_frame"].as_u64()?, end: value["end_frame"].as_u64()? };
+        (shot.start < shot.end).then_some(shot)
+    };
+    let shots: Option<Vec<Shot>> = list.as_array().and_then(|list| list.iter().map(shot).collect());
+    shots.filter(|shots| shots.windows(2).all(|pair| pair[0].end <= pair[1].start)).unwrap_or_default()
+}
+
+/// A cut changes the picture by at least so much, as a mean luma difference on the 8-bit scale…
+const THRESHOLD: f64 = 12.0;
+/// …and by so many times more than the frames around it.
+const CONTRAST: f64 = 3.0;
+const MOTION: &str = "VMAF_integer_feature_motion_sad_score";
+
+/// Shots as far as the motion of the reference tells them. A cut is a single large difference between quiet neighbours.
+/// Only where every frame is listed, and only what was seen: a clip of one shot is one shot.
+pub fn from_motion(record: &Record) -> Vec<Shot> {
+    let every_frame = record.frames.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let motion = record
+        .curves
+        .iter()
+        .filter(|curve| curve.name.starts_with(MOTION))
+        .min_by_key(|curve| distance(curve));
+    let (Some(motion), Some(first), Some(last), true) =
+        (motion, record.frames.first(), record.frames.last(), every_frame)
+    else {
+        return Vec::new();
+    };
+    let mut starts = vec![*first];
+    starts.extend(cuts(motion).into_iter().map(|place| record.frames[place]));
+    let ends = starts.iter().copied().skip(1).chain([last + 1]);
+    starts.iter().copied().zip(ends).map(|(start, end)| Shot { start, end }).collect()
+}
+
+/// With the five-frame window, frames at distance two are compared.
+fn distance(curve: &Curve) -> usize {
+    if curve.name.contains("mffw") { 2 } else { 1 }
+}
+
+/// Frames that begin a new shot. At distance two a cut shows in two frames; the first of them begins the shot.
+fn cuts(motion: &Curve) -> Vec<usize> {
+    let distance = distance(motion);
+    let at = |place: usize| motion.values.get(place).copied().flatten();
+    let quiet =
+        |place: Option<usize>, peak: f64| place.and_then(at).is_none_or(|value| value * CONTRAST < peak);
+    (1..motion.values.len())
+        .filter(|place| {
+            at(*place).is_some_and(|peak| {
+                peak >= THRESHOLD && quiet(place.checked_sub(1), peak) && quiet(Some(place + distance), peak)
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, values: &[f64]) -> Record {
+        let curve = Curve { name: name.to_owned(), values: values.iter().copied().map(Some).collect() };
+        Record { frames: (100..).take(values.len()).collect(), curves: vec![curve], ..Record::default() }
+    }
+
+    #[test]
+    fn cuts_are_lonely_peaks() {
+        let motion = [0.0, 1.0, 2.0, 40.0, 2.0, 1.0, 9.0, 2.0, 20.0, 19.0, 18.0];
+        let shots = from_motion(&record(MOTION, &motion));
+        assert_eq!(shots, [Shot { start: 100, end: 103 }, Shot { start: 103, end: 111 }]);
+        let motion = [0.0, 0.0, 1.0, 30.0, 30.0, 1.0, 1.0];
+        let shots = from_motion(&record(&format!("{MOTION}_mffw"), &motion));
+        assert_eq!(shots[1], Shot { start: 103, end: 107 });
+    }
+
+    #[test]
+    fn given_shots_must_make_sense() {
+        let shots = |text: &str| given(&serde_json::from_str(text).unwrap());
+        let two = r#"[{"start_frame":0,"end_frame":5},{"start_frame":5,"end_frame":9}]"#;
+        assert_eq!(shots(two), [Shot { start: 0, end: 5 }, Shot { start: 5, end: 9 }]);
+        assert_eq!(shots(r#"[{"start_frame":5,"end_frame":5}]"#), []);
+        assert_eq!(shots(r#"[{"start_frame":0,"end_frame":5},{"start_frame":2,"end_frame":9}]"#), []);
+        assert_eq!(shots("7"), []);
+    }
+}
