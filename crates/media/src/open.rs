@@ -483,6 +483,27 @@ impl Control {
     }
 }
 
+/// Opens one video by itself, encoded or not.
+pub fn open_one(input: &Input, launch: Launch, purpose: &str) -> Result<Box<dyn Source>, MediaError> {
+    let tools = if input.is_encoded() { Some(Tools::find(launch, purpose)?) } else { None };
+    let options = DecodeOptions::default();
+    match (look(input, tools.as_ref(), &options.cancel)?, tools) {
+        (Looked::Probe(probe), Some(tools)) => {
+            Ok(Box::new(Decoder::open(&tools, input.path(), &probe, &options)?))
+        }
+        (Looked::Source(source), _) => Ok(source),
+        (Looked::Probe(_), None) => Err(MediaError::Cancelled),
+    }
+}
+
+/// What the headers of two open sources say about their comparability.
+pub fn judge(reference: &dyn Source, distorted: &dyn Source) -> Comparability {
+    let mut found = compare::facts(&Facts::of_source(reference), &Facts::of_source(distorted), Sync::Off);
+    // Such headers are often wrong, and whoever made such files has paired their frames.
+    found.reasons.iter_mut().for_each(|reason| reason.weight = reason.weight.min(Verdict::Warn));
+    found
+}
+
 /// Probes, judges and opens a pair.
 pub fn open_pair(inputs: [Input; 2], options: &PairOptions) -> Result<OpenPair, MediaError> {
     Probed::new(inputs, options)?.open(options)
