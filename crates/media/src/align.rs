@@ -5,8 +5,8 @@
 //! is found by dynamic programming with affine gaps (Gotoh 1982). At the start of the files the way may begin anywhere,
 //! which gives the offset; later it begins where the last one ended.
 //!
-//! A pair's distance is measured against what the better of its two frames finds at best within the window, so that
-//! a coarse encode is judged by its own measure; the cap keeps a burst of damage from looking like a cut.
+//! A pair's distance is measured against the best that its distorted frame finds within the window, so that a coarse
+//! encode is judged by its own measure; the cap keeps a burst of damage from looking like a cut.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,12 @@ const REWARD: f32 = 4.0;
 const CAP: f32 = 8.0;
 /// Distances below this (square levels) are all the same: 0.1 levels in every cell.
 const FLOOR: f32 = 0.01;
-/// A frame repeats the one before if it differs from it by less than this.
-const COPY: f32 = 0.004;
+/// A frame repeats the one before if it differs from it by less than this share of what frames in motion differ by; what an
+/// encoder does to a repeated frame lies within these bounds.
+const COPY: f32 = 0.1;
+const COPY_BOUNDS: (f32, f32) = (0.004, 1.0);
+/// A frame whose best counterpart is so many times worse than usual has none.
+const FOREIGN: f32 = 8.0;
 /// How far around a pair the re-check looks.
 const LOOK: usize = 25;
 
@@ -32,7 +36,9 @@ struct Gap {
 const RARE: Gap = Gap { open: 2.5, more: 1.0 };
 /// Where the frame rates differ, frames are missing all the time.
 const EXPECTED: Gap = Gap { open: 1.0, more: 0.75 };
-const REPEATED: Gap = Gap { open: 0.75, more: 0.25 };
+const REPEATED: Gap = Gap { open: 0.2, more: 0.1 };
+/// Of several equal frames it is the first that counts, although an encoder may have made a later one better.
+const REPEATED_LATER: Gap = Gap { open: 8.0, more: 8.0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
@@ -79,8 +85,8 @@ pub enum Check {
 #[derive(Debug)]
 struct Entry {
     signature: Signature,
-    /// It repeats the frame before it.
-    copy: bool,
+    /// How far it is from the frame before it, brightness included.
+    step: f32,
 }
 
 /// A window of both streams and the distances between its frames.
@@ -92,6 +98,8 @@ pub struct Aligner {
     distances: VecDeque<VecDeque<f32>>,
     missing: Gap,
     extra: Gap,
+    /// Below this a frame repeats the one before.
+    copy_limit: f32,
 }
 
 impl Aligner {
@@ -105,6 +113,7 @@ impl Aligner {
             distances: VecDeque::new(),
             missing: cost(ratio > 1.01),
             extra: cost(ratio < 0.99),
+            copy_limit: COPY_BOUNDS.0,
         }
     }
 
@@ -142,18 +151,39 @@ impl Aligner {
         Some((&self.reference.front()?.signature, &self.distorted.front()?.signature))
     }
 
-    /// The distorted frame at the front repeats the one before.
-    pub fn front_is_copy(&self) -> bool {
-        self.distorted.front().is_some_and(|entry| entry.copy)
+    /// The frame at the front of the reference, or of the distorted video, repeats the one before.
+    pub fn front_is_copy(&self, distorted: bool) -> bool {
+        let side = if distorted { &self.distorted } else { &self.reference };
+        let limit = self.copy_limit;
+        side.front().is_some_and(|entry| entry.step < limit)
+    }
+
+    /// Learns what motion looks like, if there is enough to see.
+    fn learn_copy_limit(&mut self) {
+        const ENOUGH: usize = 12;
+        let mut steps: Vec<f32> = self
+            .reference
+            .iter()
+            .chain(&self.distorted)
+            .map(|entry| entry.step)
+            .filter(|step| step.is_finite())
+            .collect();
+        steps.sort_by(f32::total_cmp);
+        let moving = steps.get(steps.len() * 3 / 4).copied().unwrap_or(0.0);
+        if steps.len() >= ENOUGH {
+            self.copy_limit = (COPY * moving).clamp(COPY_BOUNDS.0, COPY_BOUNDS.1);
+        }
     }
 
     /// The best way from the beginning of both streams; `None` if a stream is empty.
-    pub fn start(&self) -> Option<Start> {
+    pub fn start(&mut self) -> Option<Start> {
+        self.learn_copy_limit();
         let (a, b) = self.lengths();
         if a == 0 || b == 0 {
             return None;
         }
-        let (mut i, mut j, ops) = self.best_way(true);
+        let (mut i, mut j, mut ops) = self.best_way(true);
+        self.begin_with_first_copies(&mut i, &mut j, &mut ops);
         let common = i.min(j);
         let (skip_reference, skip_distorted) = (i - common, j - common);
         let mut pairs = Vec::new();
@@ -178,6 +208,19 @@ impl Aligner {
         })
     }
 
+    /// Where one side shows each picture several times, the first of them begins.
+    fn begin_with_first_copies(&self, i: &mut usize, j: &mut usize, ops: &mut Vec<Op>) {
+        let limit = self.copy_limit;
+        while self.extra.open == EXPECTED.open && *i == 0 && *j > 0 && self.distorted[*j].step < limit {
+            *j -= 1;
+            ops.insert(ops.len().min(1), Op::Extra);
+        }
+        while self.missing.open == EXPECTED.open && *j == 0 && *i > 0 && self.reference[*i].step < limit {
+            *i -= 1;
+            ops.insert(ops.len().min(1), Op::Missing);
+        }
+    }
+
     /// The median straight line from reference to distorted brightness over the first pairs.
     pub fn brightness(&self) -> Option<(f32, f32)> {
         let (a, b) = self.lengths();
@@ -190,7 +233,8 @@ impl Aligner {
 
     /// What to do with the frames at the front. At most `most` pairs, unless both streams have `ended`; never half of a
     /// gap.
-    pub fn steps(&self, most: usize, ended: bool) -> Vec<Step> {
+    pub fn steps(&mut self, most: usize, ended: bool) -> Vec<Step> {
+        self.learn_copy_limit();
         let (_, _, ops) = self.best_way(false);
         let mut steps = Vec::new();
         let (mut pairs, mut at) = (0, 0);
@@ -237,8 +281,12 @@ impl Aligner {
     pub fn check_front(&self) -> Check {
         let Some(row) = self.distances.front() else { return Check::Unclear };
         let own = row.front().map_or(f32::MAX, |distance| distance.max(FLOOR));
-        let beyond_copies = self.distorted.iter().skip(1).take_while(|entry| entry.copy).count() + 1;
-        let other = row.iter().skip(beyond_copies).take(LOOK).copied().fold(f32::MAX, f32::min).max(FLOOR);
+        let limit = self.copy_limit;
+        let beyond_copies =
+            |side: &VecDeque<Entry>| side.iter().skip(1).take_while(|entry| entry.step < limit).count() + 1;
+        let ahead = row.iter().skip(beyond_copies(&self.distorted)).take(LOOK).copied();
+        let below = self.distances.iter().skip(beyond_copies(&self.reference)).take(LOOK).map(|row| row[0]);
+        let other = ahead.chain(below).fold(f32::MAX, f32::min).max(FLOOR);
         if own * 2.0 <= other {
             Check::Sure
         } else if other * 2.0 < own {
@@ -248,16 +296,22 @@ impl Aligner {
         }
     }
 
+    /// Points of every pair. What counts is how much farther a pair is than the best that its distorted frame finds, in
+    /// units of what its encoder does to it: so a coarse frame in a still scene is no evidence of anything. A distorted frame
+    /// that finds nothing like it is judged by what the frame of the reference finds.
     fn points(&self) -> Vec<Vec<f32>> {
         let (a, b) = self.lengths();
         let row_best: Vec<f32> =
             self.distances.iter().map(|row| row.iter().copied().fold(f32::MAX, f32::min)).collect();
         let column_best: Vec<f32> =
             (0..b).map(|j| self.distances.iter().map(|row| row[j]).fold(f32::MAX, f32::min)).collect();
-        let noise = quartile(&row_best).max(FLOOR);
+        let noise = third(&column_best).max(FLOOR);
         let points = |i: usize, j: usize| {
-            let measure = row_best[i].min(column_best[j]).max(noise);
-            REWARD - (self.distances[i][j] / measure).min(CAP)
+            let distance = self.distances[i][j];
+            let foreign =
+                if column_best[j] > FOREIGN * noise { (distance - row_best[i]) / noise } else { 0.0 };
+            let excess = (distance - column_best[j]) / column_best[j].max(noise);
+            REWARD - (1.0 + excess.max(foreign)).min(CAP)
         };
         (0..a).map(|i| (0..b).map(|j| points(i, j)).collect()).collect()
     }
@@ -267,6 +321,7 @@ impl Aligner {
     fn best_way(&self, anywhere: bool) -> (usize, usize, Vec<Op>) {
         let points = self.points();
         let mut table = Table::new(self.lengths());
+        let limit = self.copy_limit;
         let (a, b) = self.lengths();
         for i in 0..=a {
             for j in 0..=b {
@@ -274,11 +329,11 @@ impl Aligner {
                     table.pair(i, j, points[i - 1][j - 1], anywhere);
                 }
                 if i > 0 {
-                    let gap = if self.reference[i - 1].copy { REPEATED } else { self.missing };
+                    let gap = gap_at(&self.reference, i - 1, limit, self.missing);
                     table.gap(i, j, Op::Missing, gap);
                 }
                 if j > 0 {
-                    let gap = if self.distorted[j - 1].copy { REPEATED } else { self.extra };
+                    let gap = gap_at(&self.distorted, j - 1, limit, self.extra);
                     table.gap(i, j, Op::Extra, gap);
                 }
             }
@@ -288,12 +343,15 @@ impl Aligner {
 
     /// How much worse the nearest other offset would be. Frames that repeat the paired one are no other offset.
     fn confidence(&self, pairs: &[(usize, usize)]) -> f32 {
+        let limit = self.copy_limit;
+        let copies_between =
+            |a: usize, b: usize| (a.min(b) + 1..=a.max(b)).all(|at| self.distorted[at].step < limit);
         let mut worst: Option<f32> = None;
         for shift in (-(LOOK as i64)..=LOOK as i64).filter(|shift| *shift != 0) {
             let (mut own, mut other, mut count) = (0.0, 0.0, 0);
             for (i, j) in pairs {
                 let Ok(shifted) = usize::try_from(*j as i64 + shift) else { continue };
-                if shifted < self.distorted.len() && !self.copies_between(*j, shifted) {
+                if shifted < self.distorted.len() && !copies_between(*j, shifted) {
                     own += self.distances[*i][*j] + FLOOR;
                     other += self.distances[*i][shifted] + FLOOR;
                     count += 1;
@@ -305,17 +363,24 @@ impl Aligner {
         }
         worst.map_or(0.0, |worst| (1.0 - worst).clamp(0.0, 1.0))
     }
+}
 
-    fn copies_between(&self, a: usize, b: usize) -> bool {
-        (a.min(b) + 1..=a.max(b)).all(|at| self.distorted[at].copy)
+/// What it costs to leave out a frame.
+fn gap_at(side: &VecDeque<Entry>, at: usize, limit: f32, otherwise: Gap) -> Gap {
+    let repeats = |at: usize| side.get(at).is_some_and(|entry| entry.step < limit);
+    match (repeats(at), repeats(at + 1)) {
+        (true, _) => REPEATED,
+        (false, true) => REPEATED_LATER,
+        (false, false) => otherwise,
     }
 }
 
 fn entry(signature: Signature, before: Option<&Entry>) -> Entry {
-    let copy = before.is_some_and(|before| {
-        before.signature.distance(&signature) < COPY && (before.signature.mean - signature.mean).abs() < 0.1
+    let step = before.map_or(f32::INFINITY, |before| {
+        let shift = before.signature.mean - signature.mean;
+        before.signature.distance(&signature) + shift * shift
     });
-    Entry { signature, copy }
+    Entry { signature, step }
 }
 
 /// Frames left out on both sides at one place stand beside each other; the rest is a gap.
@@ -326,10 +391,11 @@ fn push_gap(steps: &mut Vec<Step>, missing: usize, extra: usize) {
     steps.extend(std::iter::repeat_n(Step::Extra, extra - beside));
 }
 
-fn quartile(values: &[f32]) -> f32 {
+/// The value that a third of all stay below.
+fn third(values: &[f32]) -> f32 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f32::total_cmp);
-    sorted.get(sorted.len() / 4).copied().unwrap_or(FLOOR)
+    sorted.get(sorted.len() / 3).copied().unwrap_or(FLOOR)
 }
 
 const LAYERS: [Op; 3] = [Op::Pair, Op::Missing, Op::Extra];

@@ -245,7 +245,9 @@ fn arguments(
     if let Some(hwaccel) = &options.hwaccel {
         args.extend(["-hwaccel".into(), hwaccel.into()]);
     }
-    args.push(if options.upright { "-autorotate" } else { "-noautorotate" }.into());
+    if !options.upright {
+        args.push("-noautorotate".into());
+    }
     args.extend(input_args(path));
     args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);
     args.extend(tools.every_frame_once().map(Into::into));
@@ -306,7 +308,7 @@ fn clean(line: &str) -> String {
     let line = match line.split_once("] ") {
         Some((before, rest)) if before.starts_with('[') => {
             let speaker = before.trim_start_matches('[').split(" @ ").next().unwrap_or_default();
-            format!("{speaker}: {rest}")
+            if speaker == "NULL" { rest.to_owned() } else { format!("{speaker}: {rest}") }
         }
         _ => line.to_owned(),
     };

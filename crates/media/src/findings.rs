@@ -190,30 +190,31 @@ impl Findings {
             early => format!("the distorted video begins {} earlier", frames(early.unsigned_abs())),
         };
         let mut words = format!("{offset} (confidence {:.2})", start.confidence);
-        for (runs, what) in [
-            (&self.missing, "dropped"),
-            (&self.extra, "doubled"),
-            (&self.frozen, "frozen"),
-            (&self.unlike, "not alike"),
+        for (runs, what, side) in [
+            (&self.missing, "dropped", Side::Reference),
+            (&self.extra, "doubled", Side::Distorted),
+            (&self.frozen, "frozen", Side::Distorted),
+            (&self.unlike, "not alike", Side::Distorted),
         ] {
             if runs.frames > 0 {
-                words.push_str(&format!("; {} {what}{}", frames(runs.frames), places(runs)));
+                words.push_str(&format!("; {} {what}{}", frames(runs.frames), places(runs, side)));
             }
         }
         words
     }
 }
 
-/// Where the first runs are, by the reference's numbers.
-fn places(runs: &Runs) -> String {
+/// Where the first runs are.
+fn places(runs: &Runs, side: Side) -> String {
     const SHOWN: usize = 4;
+    let first = |run: &Run| if side == Side::Reference { run.reference } else { run.distorted };
     let place = |run: &Run| match run.count {
-        1 => run.reference.to_string(),
-        count => format!("{}-{}", run.reference, run.reference + count - 1),
+        1 => first(run).to_string(),
+        count => format!("{}-{}", first(run), first(run) + count - 1),
     };
     let shown: Vec<String> = runs.listed.iter().take(SHOWN).map(place).collect();
     let more = if runs.listed.len() > SHOWN { ", …" } else { "" };
-    format!(" (reference {}{more})", shown.join(", "))
+    format!(" ({side} {}{more})", shown.join(", "))
 }
 
 pub(crate) fn frames(count: u64) -> String {

@@ -24,6 +24,7 @@ mod rgb;
 mod scale;
 mod signature;
 mod tools;
+pub mod worst;
 
 pub use align::Start;
 pub use compare::{Comparability, Reason, Verdict};
@@ -32,7 +33,9 @@ pub use decode::{DecodeOptions, Decoder};
 pub use error::MediaError;
 pub use facts::Facts;
 pub use findings::{CUT, Findings, Run, Runs, Sync};
-pub use open::{Control, HD, Input, OpenPair, PairOptions, Probed, Scale, UHD, display_of, open_pair};
+pub use open::{
+    Control, HD, Input, OpenPair, PairOptions, Probed, Scale, UHD, display_of, judge, open_one, open_pair,
+};
 pub use pixfmt::Delivery;
 pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};

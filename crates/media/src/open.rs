@@ -38,7 +38,7 @@ impl Input {
         }
         let regular = path != Path::new("-") && path.metadata().is_ok_and(|metadata| metadata.is_file());
         let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("y4m"));
-        if path == Path::new("-") || named || (!regular && path.exists()) {
+        if path == Path::new("-") || named || (!regular && path.exists() && !path.is_dir()) {
             return Self::Y4m(path.to_path_buf());
         }
         if begins_as_y4m(path) { Self::Y4m(path.to_path_buf()) } else { Self::Encoded(path.to_path_buf()) }
@@ -481,6 +481,27 @@ impl Control {
             ),
         ]
     }
+}
+
+/// Opens one video by itself, encoded or not.
+pub fn open_one(input: &Input, launch: Launch, purpose: &str) -> Result<Box<dyn Source>, MediaError> {
+    let tools = if input.is_encoded() { Some(Tools::find(launch, purpose)?) } else { None };
+    let options = DecodeOptions::default();
+    match (look(input, tools.as_ref(), &options.cancel)?, tools) {
+        (Looked::Probe(probe), Some(tools)) => {
+            Ok(Box::new(Decoder::open(&tools, input.path(), &probe, &options)?))
+        }
+        (Looked::Source(source), _) => Ok(source),
+        (Looked::Probe(_), None) => Err(MediaError::Cancelled),
+    }
+}
+
+/// What the headers of two open sources say about their comparability.
+pub fn judge(reference: &dyn Source, distorted: &dyn Source) -> Comparability {
+    let mut found = compare::facts(&Facts::of_source(reference), &Facts::of_source(distorted), Sync::Off);
+    // Such headers are often wrong, and whoever made such files has paired their frames.
+    found.reasons.iter_mut().for_each(|reason| reason.weight = reason.weight.min(Verdict::Warn));
+    found
 }
 
 /// Probes, judges and opens a pair.

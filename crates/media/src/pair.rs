@@ -385,7 +385,7 @@ impl Pairer {
         let Some((a, b)) = self.aligner.front() else { return };
         findings.changes.push(self.last.as_ref().map_or(0.0, |last| last.change(a)));
         let unlike = a.likeness(b).is_some_and(|likeness| likeness < UNLIKE);
-        if step == Step::InPlace && self.aligner.front_is_copy() {
+        if step == Step::InPlace && self.aligner.front_is_copy(true) {
             findings.add_frozen(reference, distorted);
         } else if unlike {
             findings.add_unlike(reference, distorted);
@@ -396,8 +396,21 @@ impl Pairer {
         self.last = Some(a.clone());
     }
 
+    /// What is left of one side may be no more than its last picture, repeated.
+    fn drop_last_copies(&mut self) {
+        while self.aligner.front_is_copy(false) && self.sides[0].ended.is_some() {
+            lock(&self.findings).add_missing(self.sides[0].taken, self.sides[1].taken);
+            self.drop_front(0);
+        }
+        while self.aligner.front_is_copy(true) && self.sides[1].ended.is_some() {
+            lock(&self.findings).add_extra(self.sides[0].taken, self.sides[1].taken);
+            self.drop_front(1);
+        }
+    }
+
     /// Tells both sides that, and why, there is no more.
     fn finish(mut self) {
+        self.drop_last_copies();
         let longer = match [0, 1].map(|side| !self.sides[side].held.is_empty()) {
             [true, _] => Some(Side::Reference),
             [_, true] => Some(Side::Distorted),

@@ -51,7 +51,10 @@ impl Probe {
         let finished = tools.ask_probe(path, &|| cancel.is_fired())?;
         let file = shown(path);
         if finished.code != 0 {
-            let reason = why(&finished.stderr, &file);
+            let reason = match why(&finished.stderr, &file) {
+                reason if reason == "End of file" => "it ends before the first frame".to_owned(),
+                reason => reason,
+            };
             return Err(MediaError::NotVideo { file, reason });
         }
         parse(&file, &finished.stdout)

@@ -8,8 +8,8 @@ use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
 
 /// Cells across and down, where the picture is large enough.
 const GRID: (usize, usize) = (64, 36);
-/// A cell is at least this wide and high, in samples of the smaller picture.
-const SMALLEST_CELL: usize = 2;
+/// A cell is at least this wide and high, in samples of the smaller picture: grain must not count.
+const SMALLEST_CELL: usize = 8;
 
 /// The grid that two pictures share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

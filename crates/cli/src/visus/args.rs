@@ -17,6 +17,8 @@ pub struct Args {
 pub enum Command {
     /// Score a distorted video against its reference
     Score(Box<ScoreArgs>),
+    /// Show the worst frames as pictures: reference, distorted, difference; and say what is wrong with them
+    Worst(Box<super::worst::WorstArgs>),
     /// Score, and fail if a figure is below its limit: exit code 0 passed, 1 below a limit, 2 could not be measured
     Gate(Box<super::gate::GateArgs>),
     /// Compare two reports: what differs, and is the change in score real?
@@ -65,7 +67,11 @@ pub enum Command {
 }
 
 const SCORE_EXAMPLES: &str = "\
+Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 the two videos cannot be compared.
+
 Examples:
+  visus score master.mov encode.mp4
+  visus score master.mov encode.mp4 --sync offset --scale reference
   visus score ref.y4m dis.y4m --html report.html --png curve.png
   visus score ref.y4m dis.y4m --from 1000 --to 2000 --json=part2.json
   visus score ref.y4m dis.y4m --from 1:30 --to 95.5s";
@@ -73,11 +79,12 @@ Examples:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SCORE_EXAMPLES)]
 pub struct ScoreArgs {
-    /// The reference: a Y4M file, raw video (with --size and --pix-fmt), or - for standard input
+    /// The reference: any video that ffmpeg decodes, a Y4M file, raw video (with --size and --pix-fmt), or - for Y4M on
+    /// standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub reference: PathBuf,
 
-    /// The distorted video, in the same format
+    /// The distorted video
     #[arg(value_hint = ValueHint::FilePath)]
     pub distorted: PathBuf,
 
@@ -124,6 +131,9 @@ pub struct ScoreArgs {
     /// First frame not to score any more
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames")]
     pub to: Option<super::range::Moment>,
+
+    #[command(flatten)]
+    pub media: super::media::MediaArgs,
 
     #[command(flatten)]
     pub outputs: OutputArgs,

@@ -144,6 +144,7 @@ fn checks(args: &GateArgs) -> Result<Vec<Check>> {
     let limits = args.limits()?;
     let baseline = args.baseline.as_deref().map(read_record).transpose().context("the baseline")?;
     let measured = score::measure(&args.score)?;
+    measured.about.check(args.score.media.force)?;
     let scored = &measured.scored;
     let report = FullReport {
         version: crate::VERSION,

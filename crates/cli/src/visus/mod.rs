@@ -13,6 +13,7 @@ mod gate;
 mod inputs;
 pub mod level;
 pub mod mcp;
+mod media;
 mod merge;
 mod metrics;
 mod model_choice;
@@ -24,6 +25,7 @@ mod selftest;
 mod serve;
 mod shell;
 mod tune;
+mod worst;
 
 use std::process::ExitCode;
 
@@ -35,8 +37,10 @@ use args::{Args, Command};
 const FAILURE: u8 = 1;
 /// A gate that could not measure.
 const NOT_MEASURED: u8 = 2;
+/// A score of these two videos would mean nothing.
+const NOT_COMPARABLE: u8 = 3;
 
-/// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments.
+/// Runs the command. Its exit code is decided here: 0 done, 1 failed, 2 wrong arguments, 3 not comparable.
 pub fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next() {
@@ -47,6 +51,7 @@ pub fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
         Command::Score(args) => score::run(&args),
+        Command::Worst(args) => worst::run(&args),
         Command::Gate(args) => return gate_code(gate::run(&args)),
         Command::Batch(args) => batch::run(&args).and_then(|tally| tally.verdict()),
         Command::Diff(args) => diff::run(&args),
@@ -75,7 +80,8 @@ pub fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("visus: {error:#}");
-            ExitCode::from(FAILURE)
+            let refused = error.chain().any(|cause| cause.is::<media::NotComparable>());
+            ExitCode::from(if refused { NOT_COMPARABLE } else { FAILURE })
         }
     }
 }

@@ -16,15 +16,19 @@ use visus_video::{ReadError, Source};
 
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
-use super::inputs::{self, Inputs};
-use super::{level, metrics, model_choice, range};
+use super::inputs::{self, About, Inputs};
+use super::{level, media, metrics, model_choice, range};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
     let measured = measure(args)?;
     if !args.quiet && !args.outputs.uses_stdout() {
-        print_all(&draw::summary(&measured.plan, &measured.scored.outcome, measured.threads))?;
+        let mut text = draw::summary(&measured.plan, &measured.scored.outcome, measured.threads);
+        if let About::Media(control) = &measured.about {
+            text.push_str(&media::summary(control));
+        }
+        print_all(&text)?;
     }
-    Ok(())
+    measured.about.check(args.media.force)
 }
 
 /// A finished run, and how it was asked for.
@@ -32,12 +36,13 @@ pub struct Measured {
     pub plan: Plan,
     pub scored: Scored,
     pub threads: usize,
+    pub about: About,
 }
 
 /// Scores as the arguments say and writes the reports.
 pub fn measure(args: &ScoreArgs) -> Result<Measured> {
     check_outputs(&args.outputs)?;
-    let Inputs { reference, distorted } = inputs::open(args)?;
+    let Inputs { reference, distorted, about } = inputs::open(args)?;
     let choice = model_choice::choose(&args.models, reference.format(), reference.frame_rate())?;
     if !args.quiet {
         choice.reasons.iter().for_each(|reason| eprintln!("visus: {reason}"));
@@ -47,24 +52,32 @@ pub fn measure(args: &ScoreArgs) -> Result<Measured> {
         args.features.iter().map(|text| metrics::parse(text, frame_rate)).collect();
     let asked = Asked { models: choice.models, features: features? };
     let plan = Plan::new(&asked.models, &asked.features, true)?.lean();
-    let settings = settings(args);
+    let settings = settings(args, &about);
     let range = range::of(args.from, args.to, frame_rate)?;
-    let scored = score_range(&plan, reference, distorted, &settings, range, args.quiet)?;
+    let mut scored = score_range(&plan, reference, distorted, &settings, range, args.quiet)?;
+    if let About::Media(control) = &about {
+        control.finish();
+    }
+    scored.sections = about.sections();
+    if args.quiet || args.outputs.uses_stdout() {
+        media::warnings(&about.comparability()).for_each(|text| eprintln!("visus: warning: {text}"));
+    }
     if let Some(warning) = draw::shorter_warning(&scored.outcome, scored.totals) {
         eprintln!("visus: warning: {warning}");
     }
     write_outputs(&args.outputs, &plan, &scored, &asked)?;
-    Ok(Measured { plan, scored, threads: settings.threads })
+    Ok(Measured { plan, scored, threads: settings.threads, about })
 }
 
-fn settings(args: &ScoreArgs) -> Settings {
+fn settings(args: &ScoreArgs, about: &About) -> Settings {
     let defaults = Settings::default();
+    let skip = |count: u64| if about.skips() { 0 } else { count };
     Settings {
         threads: args.threads.map_or(defaults.threads, usize::from),
         subsample: args.subsample,
         frames: args.frames,
-        skip_reference: args.skip_ref,
-        skip_distorted: args.skip_dis,
+        skip_reference: skip(args.skip_ref),
+        skip_distorted: skip(args.skip_dis),
         level: level::from_environment(),
     }
 }
@@ -78,15 +91,20 @@ pub struct Scored {
     pub totals: [Option<u64>; 2],
     /// Of a part: whether the clip ends with it, and its raw rows.
     pub part: Option<(bool, Vec<Row>)>,
+    /// What else the report says: comparability, pairing, conversions.
+    pub sections: Vec<(String, Value)>,
 }
 
 impl Scored {
     /// Everything about the run; of a part, what joining needs as well.
     pub fn json(&self, plan: &Plan, asked: &Asked) -> Value {
-        let Self { outcome, reference, distorted, part, .. } = self;
+        let Self { outcome, reference, distorted, part, sections, .. } = self;
         let mut report = FullReport { version: crate::VERSION, plan, outcome, reference, distorted }.json();
         if let Some((ended, rows)) = part {
             report["part"] = part::entry(outcome, *ended, rows, asked);
+        }
+        for (name, section) in sections {
+            report[name.as_str()] = section.clone();
         }
         report
     }
@@ -126,7 +144,7 @@ fn score_range(
     bar.clear();
     let (outcome, part) = result.map_err(with_advice)?;
     let [reference, distorted] = facts;
-    Ok(Scored { outcome, reference, distorted, totals, part })
+    Ok(Scored { outcome, reference, distorted, totals, part, sections: Vec::new() })
 }
 
 /// What can still be had of a file that is cut short.

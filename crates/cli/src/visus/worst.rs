@@ -1,0 +1,132 @@
+//! `visus worst`: the worst frames as pictures, and what is wrong with them.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueHint};
+use serde_json::{Value, json};
+use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
+use visus_media::{Input, Shape};
+use visus_video::ColourRange;
+
+use super::args::ScoreArgs;
+use super::inputs::{self, About};
+use super::score::{self, Measured, print_all};
+
+const EXAMPLES: &str = "\
+Each picture shows reference, distorted video and amplified difference side by side, cropped to the worst region.
+
+Examples:
+  visus worst master.mov encode.mp4
+  visus worst master.mov encode.mp4 -n 8 -o bad-frames
+  visus worst ref.y4m dis.y4m --model 4k_v0.6.1";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct WorstArgs {
+    #[command(flatten)]
+    pub score: ScoreArgs,
+
+    /// How many frames
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=32))]
+    pub count: u8,
+
+    /// Folder for the pictures and worst.json
+    #[arg(short, long, value_name = "FOLDER", default_value = "worst", value_hint = ValueHint::DirPath)]
+    pub output: PathBuf,
+
+    /// The longest side of each of the three pictures
+    #[arg(long, value_name = "SAMPLES", default_value_t = 384, value_parser = clap::value_parser!(u16).range(64..=4096))]
+    pub side: u16,
+}
+
+pub fn run(args: &WorstArgs) -> Result<()> {
+    if [&args.score.reference, &args.score.distorted].iter().any(|path| path.as_os_str() == "-") {
+        bail!("the worst frames are read a second time, which standard input cannot do; give a file");
+    }
+    let measured = score::measure(&args.score)?;
+    measured.about.check(args.score.media.force)?;
+    let name = first_score(&measured)?;
+    let shots = match &measured.about {
+        About::Media(control) => control.findings().shots(),
+        About::Plain(_) => vec![0],
+    };
+    let chosen = select(&scores_of(&measured.scored.outcome, &name), &shots, usize::from(args.count));
+    let frames = read_again(args, &chosen, &name)?;
+    write(args, &name, &frames)?;
+    if !args.score.quiet && !args.score.outputs.uses_stdout() {
+        print_all(&table(args, &name, &frames))?;
+    }
+    Ok(())
+}
+
+/// What frames are judged by: the first model, else the first metric.
+fn first_score(measured: &Measured) -> Result<String> {
+    let model = measured.plan.models().next().map(|model| model.name.clone());
+    let metric = || measured.plan.extra_columns().next().map(str::to_owned);
+    model.or_else(metric).context("there is no score to judge frames by; give a model")
+}
+
+fn read_again(args: &WorstArgs, chosen: &[Chosen], name: &str) -> Result<Vec<WorstFrame>> {
+    let raw = inputs::raw_format(args.score.size, args.score.pix_fmt)?;
+    let encoded = [&args.score.reference, &args.score.distorted]
+        .iter()
+        .any(|path| Input::detect(path, raw).is_encoded());
+    let mut pair = inputs::open(&args.score)?;
+    if !encoded && !args.score.media.asked() {
+        pair.reference.skip(args.score.skip_ref)?;
+        pair.distorted.skip(args.score.skip_dis)?;
+    }
+    let range = pair.reference.info().range.unwrap_or(ColourRange::Limited);
+    let shape = Shape { format: *pair.reference.format(), range };
+    let options = ShowOptions { shape, side: usize::from(args.side), score_name: short(name) };
+    let shown = show(&mut *pair.reference, &mut *pair.distorted, chosen, &options, |_| true)?;
+    if let About::Media(control) = &pair.about {
+        control.finish();
+    }
+    Ok(shown)
+}
+
+/// `VMAF` reads better above a picture than a version.
+fn short(name: &str) -> String {
+    if name.starts_with("vmaf") { "VMAF".to_owned() } else { name.to_owned() }
+}
+
+fn file_name(frame: &WorstFrame) -> String {
+    format!("frame_{:06}.png", frame.index)
+}
+
+fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> Result<()> {
+    let folder = &args.output;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    for frame in frames {
+        let path = folder.join(file_name(frame));
+        std::fs::write(&path, &frame.png).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let entry = |frame: &WorstFrame| -> Value {
+        let region = frame.region;
+        json!({
+            "frame_index": frame.index,
+            "score": frame.score,
+            "shot": frame.shot,
+            "png": file_name(frame),
+            "region": { "x": region.x, "y": region.y, "width": region.width, "height": region.height },
+            "description": frame.description,
+            "measures": frame.measures.json(),
+        })
+    };
+    let list = json!({ "score": name, "frames": frames.iter().map(entry).collect::<Vec<_>>() });
+    score::write_json(&folder.join("worst.json"), &list)
+}
+
+fn table(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> String {
+    let mut text = format!("frame   {name:>12}  what is wrong\n");
+    for frame in frames {
+        let faults = frame.measures.faults();
+        let words = if faults.is_empty() { "nothing that stands out".to_owned() } else { faults.join("; ") };
+        text.push_str(&format!("{:<7} {:>12.2}  {words}\n", frame.index, frame.score));
+    }
+    let plural = if frames.len() == 1 { "" } else { "s" };
+    text.push_str(&format!("{} picture{plural} and worst.json in {}\n", frames.len(), args.output.display()));
+    text
+}

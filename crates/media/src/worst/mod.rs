@@ -1,0 +1,196 @@
+//! The worst frames: which, what they look like, and what is wrong with them.
+//!
+//! [`select`] chooses among scores, [`show`] reads the frames again from an opened pair, measures them and draws a triptych
+//! of each: reference, distorted, amplified difference, cropped to the worst region.
+
+mod measure;
+mod picture;
+
+use std::collections::VecDeque;
+
+use visus_engine::Outcome;
+use visus_video::{Frame, Source};
+
+use crate::MediaError;
+use crate::convert::Shape;
+
+pub use measure::Measures;
+pub use picture::Region;
+
+/// A bad frame, shown and described.
+#[derive(Clone, Debug)]
+pub struct WorstFrame {
+    /// The pair's number in the report.
+    pub index: u64,
+    pub score: f64,
+    /// Which shot it is in, from 0.
+    pub shot: usize,
+    /// What the triptych shows, in luma samples.
+    pub region: Region,
+    /// Reference, distorted and difference side by side.
+    pub png: Vec<u8>,
+    pub measures: Measures,
+    pub description: String,
+}
+
+/// A frame that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chosen {
+    pub index: u64,
+    pub score: f64,
+    pub shot: usize,
+}
+
+/// Frames nearer than this to a chosen one show the same.
+const APART: u64 = 8;
+/// How many points a further frame of the same shot must be worse to be preferred.
+const SAME_SHOT: f64 = 3.0;
+
+/// The `count` worst of the scores (index and score), spread over shots that begin at the given pairs; worst first.
+pub fn select(scores: &[(u64, f64)], shots: &[u64], count: usize) -> Vec<Chosen> {
+    let shot_of = |index: u64| shots.partition_point(|start| *start <= index).saturating_sub(1);
+    let mut chosen: Vec<Chosen> = Vec::new();
+    while chosen.len() < count {
+        let far = |index: u64| chosen.iter().all(|other| other.index.abs_diff(index) >= APART);
+        let weighed = |(index, score): &(u64, f64)| {
+            let shot = shot_of(*index);
+            let before = chosen.iter().filter(|other| other.shot == shot).count();
+            (score + SAME_SHOT * before as f64, Chosen { index: *index, score: *score, shot })
+        };
+        let candidates = scores.iter().filter(|(index, score)| far(*index) && score.is_finite()).map(weighed);
+        let Some((_, next)) = candidates.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+        chosen.push(next);
+    }
+    chosen.sort_by(|a, b| a.score.total_cmp(&b.score));
+    chosen
+}
+
+/// The listed scores of a model or metric.
+pub fn scores_of(outcome: &Outcome, column: &str) -> Vec<(u64, f64)> {
+    let listed = |(index, _): &(u64, f64)| index.is_multiple_of(outcome.subsample.max(1));
+    outcome.scores.column(column).map_or(Vec::new(), |column| column.iter().filter(listed).collect())
+}
+
+/// A pair and its neighbours.
+pub(crate) struct Moment {
+    pub reference: [Option<Frame>; 3],
+    pub distorted: [Option<Frame>; 3],
+}
+
+/// How frames are shown.
+#[derive(Clone, Debug)]
+pub struct ShowOptions {
+    /// Format and range of the sources.
+    pub shape: Shape,
+    /// The longest side of one of the three pictures.
+    pub side: usize,
+    /// What the score is called.
+    pub score_name: String,
+}
+
+/// Reads both sources from their beginning and shows the chosen frames, in the given order. `progress` is told how many of
+/// them are done.
+pub fn show(
+    reference: &mut dyn Source,
+    distorted: &mut dyn Source,
+    chosen: &[Chosen],
+    options: &ShowOptions,
+    mut progress: impl FnMut(usize) -> bool,
+) -> Result<Vec<WorstFrame>, MediaError> {
+    let mut order: Vec<usize> = (0..chosen.len()).collect();
+    order.sort_by_key(|at| chosen[*at].index);
+    let mut shown: Vec<Option<WorstFrame>> = vec![None; chosen.len()];
+    let mut window = Window::new(reference, distorted);
+    for (done, at) in order.into_iter().enumerate() {
+        if !progress(done) {
+            return Err(MediaError::Cancelled);
+        }
+        let moment = window.at(chosen[at].index)?;
+        shown[at] = Some(one(&moment, chosen[at], options)?);
+    }
+    Ok(shown.into_iter().flatten().collect())
+}
+
+fn one(moment: &Moment, chosen: Chosen, options: &ShowOptions) -> Result<WorstFrame, MediaError> {
+    let missing = || MediaError::Picture(format!("frame {} is not there any more", chosen.index));
+    let (reference, distorted) =
+        moment.reference[1].as_ref().zip(moment.distorted[1].as_ref()).ok_or_else(missing)?;
+    let measures = Measures::of(moment, options.shape);
+    let region = picture::worst_region(reference, distorted, options.side);
+    let png = picture::triptych(reference, distorted, region, chosen, options)?;
+    let description = measures.describe(chosen.index, &options.score_name, chosen.score, region);
+    let Chosen { index, score, shot } = chosen;
+    Ok(WorstFrame { index, score, shot, region, png, measures, description })
+}
+
+/// The last pairs that were read.
+struct Window<'a> {
+    sources: [&'a mut dyn Source; 2],
+    next: u64,
+    held: VecDeque<(u64, [Frame; 2])>,
+}
+
+impl<'a> Window<'a> {
+    fn new(reference: &'a mut dyn Source, distorted: &'a mut dyn Source) -> Self {
+        Self { sources: [reference, distorted], next: 0, held: VecDeque::new() }
+    }
+
+    /// The pair `index` and those before and after it, as far as they exist.
+    fn at(&mut self, index: u64) -> Result<Moment, MediaError> {
+        let first = index.saturating_sub(1);
+        if self.next < first {
+            for source in &mut self.sources {
+                source.skip(first - self.next)?;
+            }
+            self.next = first;
+        }
+        while self.next <= index + 1 && self.read()? {}
+        let take = |side: usize, wanted: Option<u64>| {
+            let wanted = wanted?;
+            self.held.iter().find(|(at, _)| *at == wanted).map(|(_, frames)| frames[side].clone())
+        };
+        let around = [index.checked_sub(1), Some(index), Some(index + 1)];
+        Ok(Moment { reference: around.map(|at| take(0, at)), distorted: around.map(|at| take(1, at)) })
+    }
+
+    fn read(&mut self) -> Result<bool, MediaError> {
+        let mut frames = [Frame::new(*self.sources[0].format()), Frame::new(*self.sources[1].format())];
+        for (source, frame) in self.sources.iter_mut().zip(&mut frames) {
+            if !source.read(frame)? {
+                return Ok(false);
+            }
+        }
+        self.held.push_back((self.next, frames));
+        self.next += 1;
+        while self.held.len() > 3 {
+            self.held.pop_front();
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_are_spread() {
+        // Two shots: the first is bad throughout, the second has one bad moment.
+        let mut scores: Vec<(u64, f64)> = (0..100).map(|index| (index, 60.0)).collect();
+        (50..100).for_each(|index| scores[index as usize].1 = 95.0);
+        scores[10].1 = 40.0;
+        scores[11].1 = 41.0;
+        scores[70].1 = 61.0;
+        let chosen = select(&scores, &[0, 50], 3);
+        let indices: Vec<u64> = chosen.iter().map(|chosen| chosen.index).collect();
+        assert_eq!(indices[0], 10);
+        assert!(!indices.contains(&11) && indices.contains(&70), "{indices:?}");
+        assert_eq!(chosen.iter().find(|chosen| chosen.index == 70).map(|chosen| chosen.shot), Some(1));
+    }
+
+    #[test]
+    fn there_may_be_fewer() {
+        assert_eq!(select(&[(0, 50.0), (1, 40.0)], &[0], 5).len(), 1);
+        assert!(select(&[], &[], 5).is_empty());
+    }
+}
