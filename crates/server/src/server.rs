@@ -16,7 +16,7 @@ use crate::roots::Roots;
 use crate::tools::bench::Bench;
 use crate::tools::field::Values;
 use crate::tools::score_args::{Names, ScoreArgs};
-use crate::tools::{self, backends, eval, extractors, job, models};
+use crate::tools::{self, backends, eval, extractors, job, models, worst};
 use crate::{ToolError, error};
 
 /// The server behind the doors; clones are handles to the same one.
@@ -98,6 +98,9 @@ impl Server {
         if let Some(names) = names {
             return self.start_score(ScoreArgs::read(tool.name, names, given)?, owner).await;
         }
+        if tool.name == worst::NAME {
+            return self.start_worst(worst::Request::read(given)?, owner).await;
+        }
         let values = Values::read(tool.name, tool.fields(), given)?;
         if tools::tuning::NAMES.contains(&tool.name) {
             return self.start_tuning(tool.name, values, owner).await;
@@ -175,6 +178,17 @@ impl Server {
         Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
     }
 
+    /// Scores and shows the worst frames.
+    async fn start_worst(&self, request: worst::Request, owner: &Owner) -> Result<Started, ToolError> {
+        let (background, count, server) = (request.args.background(), request.count(), self.clone());
+        let task = blocking(move || request.args.prepare(server.roots())).await??;
+        let server = self.clone();
+        let work: Work =
+            Box::new(move |context| worst::run(&server, task, count, &server.decoders(), context));
+        let handle = self.jobs().submit(owner, worst::NAME, work)?;
+        Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
+    }
+
     /// Encodes and measures, from any door.
     async fn start_tuning(
         &self,
@@ -217,11 +231,6 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
 }
 
 fn unknown_tool(name: &str) -> ToolError {
-    if tools::NOT_YET.contains(&name) {
-        return ToolError::Refused(format!(
-            "{name}: encoded video is not available in this build yet; decode to Y4M and use vmaf_score"
-        ));
-    }
     ToolError::UnknownTool(error::cleaned(name))
 }
 

@@ -56,15 +56,19 @@ impl Frame {
 
     /// Takes over the picture of another frame, without allocating where both have the same format.
     pub fn copy_from(&mut self, other: &Self) {
-        match (&mut self.samples, &other.samples) {
-            (Samples::U8(own), Samples::U8(theirs)) if self.format == other.format => {
-                own.copy_from_slice(theirs)
-            }
-            (Samples::U16(own), Samples::U16(theirs)) if self.format == other.format => {
-                own.copy_from_slice(theirs)
-            }
-            _ => self.clone_from(other),
+        if self.format != other.format {
+            return self.clone_from(other);
         }
+        let (own, theirs) = (self.picture_bytes(), other.picture_bytes());
+        self.memory.bytes_mut()[own].copy_from_slice(&other.memory.bytes()[theirs]);
+    }
+
+    /// Where all planes lie; two frames of one format may begin at different places.
+    fn picture_bytes(&self) -> std::ops::Range<usize> {
+        let bytes = self.format.sample_bytes();
+        let end =
+            self.planes.iter().map(|layout| layout.start + layout.stride * layout.height).max().unwrap_or(0);
+        self.planes[0].start * bytes..end * bytes
     }
 
     /// Plane 0 is luma. A plane that the format does not have is empty.

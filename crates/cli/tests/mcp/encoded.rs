@@ -82,6 +82,39 @@ fn without_ffmpeg_the_server_says_what_to_install() {
     );
 }
 
+#[test]
+fn the_worst_frames_are_shown_and_described() {
+    let (clips, arguments) = encoded(30);
+    let mut client = Client::open(command(&clips.folder));
+    for given in [clips.y4m(), clips.raw(), arguments] {
+        let result = client.call("describe_worst_frames", with(given, json!({ "n": 2 })));
+        let answer = &result["structuredContent"];
+        let frames = answer["frames"].as_array().unwrap_or_else(|| panic!("{result}"));
+        assert_eq!((frames.len(), &answer["model_id"]), (2, &Value::Null));
+        assert!(frames[0]["vmaf"].as_f64() <= frames[1]["vmaf"].as_f64());
+        for frame in frames {
+            let png = std::fs::read(frame["png"].as_str().unwrap()).expect("the picture is there");
+            assert!(
+                png.starts_with(b"\x89PNG") && frame["description"].as_str().unwrap().len() > 10,
+                "{frame}"
+            );
+        }
+        let images: Vec<&Value> =
+            result["content"].as_array().unwrap().iter().filter(|item| item["type"] == "image").collect();
+        assert_eq!((images.len(), &images[0]["mimeType"]), (2, &json!("image/png")));
+        let later = client.call("get_job", json!({ "job_id": answer["job_id"] }));
+        assert_eq!(
+            later["content"].as_array().unwrap().iter().filter(|item| item["type"] == "image").count(),
+            2
+        );
+    }
+    let folder =
+        client.data("describe_worst_frames", clips.y4m())["frames"][0]["png"].as_str().unwrap().to_owned();
+    client.close_input();
+    assert!(client.exits_within(Duration::from_secs(10)));
+    assert!(!Path::new(&folder).exists(), "nothing is left behind");
+}
+
 /// The ffmpeg processes that a server has under it, its supervisors' children included.
 fn decoders(server: u32) -> Vec<String> {
     let mut found = Vec::new();

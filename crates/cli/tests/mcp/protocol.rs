@@ -72,6 +72,8 @@ fn every_tool_is_described() {
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let expected = [
         "vmaf_score",
+        "vmaf_score_encoded",
+        "describe_worst_frames",
         "list_models",
         "describe_model",
         "list_backends",

@@ -137,7 +137,12 @@ fn refusals_have_the_words_that_clients_match() {
         assert!(failure.contains(&words), "{failure}\nexpected {words}");
     }
     assert_eq!(client.failure("bogus", json!({})), "unknown tool: bogus");
-    assert!(client.failure("vmaf_score_encoded", json!({})).contains("not available in this build"));
+    let words = "tool 'vmaf_score_encoded' missing required argument: 'reference_encoded'";
+    assert_eq!(client.failure("vmaf_score_encoded", json!({})), words);
+    for (n, shown) in [(json!(0), "0"), (json!(33), "33"), (json!("x"), "'x'")] {
+        let words = format!("'n' must be between 1 and 32 (schema maximum); got {shown}");
+        assert_eq!(client.failure("describe_worst_frames", with(clips.y4m(), json!({ "n": n }))), words);
+    }
     assert!(client.failure("get_job", json!({ "job_id": "x" })).contains("results are kept for 60 minutes"));
 }
 

@@ -12,7 +12,7 @@ use visus_media::{
 use visus_video::{Format, Frame, Info, ReadError, Source};
 
 use super::place::Place;
-use super::{Bytes, Input, ModelWish, ScoreTask};
+use super::{Bytes, Input, ScoreTask};
 use crate::ToolError;
 use crate::error::cleaned;
 
@@ -50,23 +50,23 @@ pub(crate) struct Opened {
 /// Probes and opens both videos at once.
 pub(crate) fn open(
     wish: Encoded,
-    task: &ScoreTask,
+    videos: &Videos<'_>,
     decoders: &Decoders,
     cancel: &Cancel,
 ) -> Result<Opened, ToolError> {
-    let names = Names::new([&task.reference, &task.distorted])?;
+    let names = Names::new(videos.inputs)?;
     let told = |error: MediaError| names.told(error, decoders.limit);
     let mut options = PairOptions {
         sync: wish.sync,
         scale: wish.scale,
-        skip: [task.tuning.skip_ref, task.tuning.skip_dist],
+        skip: videos.skip,
         launch: Launch { launcher: decoders.launcher.clone(), limit: decoders.limit },
         purpose: "vmaf_score_encoded".to_owned(),
         cancel: cancel.clone(),
         ..PairOptions::default()
     };
     let probed = Probed::new(names.inputs(), &options).map_err(told)?;
-    options.display = display(&task.models, &probed.facts[0].format);
+    options.display = videos.display(&probed.facts[0].format);
     let OpenPair { reference, distorted, control } = probed.open(&options).map_err(told)?;
     Ok(Opened { reference, distorted, pairing: Pairing { control, names, force: wish.force } })
 }
@@ -120,20 +120,40 @@ impl Source for Held {
     }
 }
 
-/// The display that the first model stands for; where the model is still open, the one that fits the reference.
-fn display(models: &ModelWish, reference: &Format) -> (usize, usize) {
-    match models {
-        ModelWish::These(models) => models.first().map_or(HD, |model| display_of(&model.spec.label())),
-        ModelWish::Auto if reference.width().max(reference.height()) >= UHD.0 => UHD,
-        ModelWish::Auto => HD,
+/// Two files and what they are opened for.
+#[derive(Clone, Debug)]
+pub(crate) struct Videos<'a> {
+    pub inputs: [&'a Input; 2],
+    /// Frames to leave out at the start of each.
+    pub skip: [u64; 2],
+    /// The first model; `None` while that is open.
+    pub model: Option<String>,
+}
+
+impl<'a> Videos<'a> {
+    pub fn of(task: &'a ScoreTask) -> Self {
+        Self {
+            inputs: [&task.reference, &task.distorted],
+            skip: [task.tuning.skip_ref, task.tuning.skip_dist],
+            model: task.models.first(),
+        }
+    }
+
+    /// The display that the model stands for; where the model is still open, the one that fits the reference.
+    fn display(&self, reference: &Format) -> (usize, usize) {
+        match &self.model {
+            Some(model) => display_of(model),
+            None if reference.width().max(reference.height()) >= UHD.0 => UHD,
+            None => HD,
+        }
     }
 }
 
 impl Pairing {
     /// Ends the decoders. A pair that cannot be compared is refused, unless that was asked for; else what a report says
-    /// about the pair.
-    pub fn finish(self) -> Result<Vec<(String, Value)>, ToolError> {
-        let (_, comparability) = self.control.finish();
+    /// about the pair, and where shots begin.
+    pub fn finish(self) -> Result<(Vec<(String, Value)>, Vec<u64>), ToolError> {
+        let (findings, comparability) = self.control.finish();
         if comparability.verdict() == Verdict::No && !self.force {
             let reasons = comparability.reasons.iter().filter(|reason| reason.weight == Verdict::No);
             let reasons: Vec<&str> = reasons.map(|reason| reason.text.as_str()).collect();
@@ -149,7 +169,7 @@ impl Pairing {
         ];
         sections.extend(self.control.report());
         sections.iter_mut().for_each(|(_, value)| self.names.mend(value));
-        Ok(sections)
+        Ok((sections, findings.shots()))
     }
 
     /// The same failure, with the names that people know.

@@ -10,7 +10,7 @@ use visus_child::{Broken, Errand, Finished};
 use visus_report::full::InputFacts;
 use visus_video::{Chroma, Format};
 
-use super::encoded::{self, Decoders, Encoded, Opened};
+use super::encoded::{self, Decoders, Encoded, Opened, Videos};
 use super::place::Place;
 use super::probe::{Help, Probes};
 use super::{Bytes, DEVICES, Input, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
@@ -90,7 +90,7 @@ impl External<'_> {
     ) -> Result<ScoreReport, ToolError> {
         let decoders = Decoders { launcher: self.launcher.map(Path::to_path_buf), limit: self.limit };
         let Opened { reference, distorted, pairing } =
-            encoded::open(wish, &task, &decoders, &context.cancel)?;
+            encoded::open(wish, &Videos::of(&task), &decoders, &context.cancel)?;
         (task.tuning.skip_ref, task.tuning.skip_dist) = (0, 0);
         let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
         facts.iter_mut().for_each(|facts| facts.file = pairing.name(&facts.file));
@@ -106,7 +106,7 @@ impl External<'_> {
         }
         fed?;
         let mut report = report?;
-        report.sections = pairing.finish()?;
+        (report.sections, report.shots) = pairing.finish()?;
         Ok(report)
     }
 
@@ -166,6 +166,7 @@ impl External<'_> {
             detail: task.detail,
             notes,
             sections: Vec::new(),
+            shots: vec![0],
         })
     }
 

@@ -42,6 +42,16 @@ pub enum ModelWish {
     These(Vec<WantedModel>),
 }
 
+impl ModelWish {
+    /// The name of the first model; `None` while that is open.
+    pub fn first(&self) -> Option<String> {
+        match self {
+            Self::Auto => None,
+            Self::These(models) => Some(models.first().map_or(String::new(), |model| model.spec.label())),
+        }
+    }
+}
+
 /// A model, with its file opened.
 #[derive(Debug)]
 pub struct WantedModel {
@@ -114,13 +124,23 @@ impl From<Opened> for Input {
 }
 
 impl Input {
-    /// A reader; the input keeps its own handle.
-    fn source(&self, raw: Option<Format>) -> Result<Box<dyn Source>, ToolError> {
+    /// The same video once more, to be read after this one.
+    pub fn again(&self) -> std::io::Result<Self> {
+        let bytes = match &self.bytes {
+            Bytes::File(file) => Bytes::File(file.try_clone()?),
+            Bytes::Memory(bytes) => Bytes::Memory(Arc::clone(bytes)),
+        };
+        Ok(Self { name: self.name.clone(), bytes })
+    }
+
+    /// A reader from the beginning; the input keeps its own handle.
+    pub fn source(&self, raw: Option<Format>) -> Result<Box<dyn Source>, ToolError> {
         let fail = |error: &dyn std::error::Error| ToolError::Failed(crate::error::chain(error));
         let name = crate::error::cleaned(&self.name.to_string_lossy());
         let reader = match &self.bytes {
             Bytes::File(file) => {
-                let file = file.try_clone().map_err(|error| fail(&error))?;
+                let mut file = file.try_clone().map_err(|error| fail(&error))?;
+                file.rewind().map_err(|error| fail(&error))?;
                 reader(&name, file, raw)
             }
             Bytes::Memory(bytes) => reader(&name, Cursor::new(Arc::clone(bytes)), raw),

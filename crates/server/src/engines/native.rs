@@ -9,7 +9,7 @@ use visus_metrics::Level;
 use visus_report::full::InputFacts;
 use visus_video::{Format, Source};
 
-use super::encoded::{self, Decoders, Opened};
+use super::encoded::{self, Decoders, Opened, Videos};
 use super::{Input, MAX_MODEL_BYTES, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
 use crate::ToolError;
 use crate::config::EngineKind;
@@ -49,7 +49,8 @@ pub fn score(
         let (reference, distorted) = (task.reference.source(task.raw)?, task.distorted.source(task.raw)?);
         return score_sources(task, reference, distorted, level, decoders, context);
     };
-    let Opened { reference, distorted, pairing } = encoded::open(wish, &task, decoders, &context.cancel)?;
+    let Opened { reference, distorted, pairing } =
+        encoded::open(wish, &Videos::of(&task), decoders, &context.cancel)?;
     let mut task = task;
     // The pair has skipped already.
     (task.tuning.skip_ref, task.tuning.skip_dist) = (0, 0);
@@ -57,7 +58,7 @@ pub fn score(
     let mut report = report.map_err(|error| pairing.renamed(error))?;
     report.reference.file = pairing.name(&report.reference.file);
     report.distorted.file = pairing.name(&report.distorted.file);
-    report.sections = pairing.finish()?;
+    (report.sections, report.shots) = pairing.finish()?;
     Ok(report)
 }
 
@@ -116,6 +117,7 @@ fn score_sources(
         detail: task.detail,
         notes,
         sections: Vec::new(),
+        shots: vec![0],
     };
     with_text(report, task.format)
 }
@@ -178,6 +180,7 @@ fn score_alone(
         mismatched_model: None,
         notes,
         sections: Vec::new(),
+        shots: vec![0],
     };
     with_text(report, task.format)
 }

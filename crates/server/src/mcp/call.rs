@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ProgressNotificationParam,
     ProgressToken, Resource,
@@ -11,7 +13,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
 use super::{Door, owner, tasks};
-use crate::jobs::{JobHandle, Progress};
+use crate::jobs::{JobHandle, Owner, Progress, Status};
 use crate::report::Output;
 use crate::{Started, ToolError, finished, tools};
 
@@ -47,9 +49,14 @@ async fn answer(
     let name = request.name.to_string();
     let given = request.arguments.unwrap_or_default();
     let owner = owner(context);
+    let asked = given.get("job_id").filter(|_| name == "get_job").and_then(Value::as_str).map(str::to_owned);
     let result = match door.server().start(&name, given, &owner).await {
         Err(error) => failure(&error),
-        Ok(Started::Answer(answer)) => success(answer, None),
+        Ok(Started::Answer(answer)) => {
+            let mut result = success(answer, None);
+            result.content.extend(asked.iter().flat_map(|id| kept_pictures(door, &owner, id)));
+            result
+        }
         Ok(Started::Background(handle)) => {
             success(tools::job::begun(handle.id(), &handle.status()), Some(report_link(handle.id())))
         }
@@ -76,7 +83,22 @@ async fn wait(mut handle: JobHandle, tool: &str, mut teller: Option<Teller>) -> 
 /// The result of a finished job.
 pub fn done(output: &Output, id: &str, tool: &str) -> CallToolResult {
     let cut = matches!(output, Output::Score(report) if report.is_cut(report.detail));
-    success(finished(output, id, tool), cut.then(|| report_link(id)))
+    let mut result = success(finished(output, id, tool), cut.then(|| report_link(id)));
+    result.content.extend(pictures(output));
+    result
+}
+
+/// The pictures of a job that is asked for later.
+fn kept_pictures(door: &Door, owner: &Owner, id: &str) -> Vec<ContentBlock> {
+    match door.server().jobs().get(owner, id).map(|view| view.status) {
+        Ok(Status::Done(output)) => pictures(&output).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Pictures that the calling model can look at.
+fn pictures(output: &Output) -> impl Iterator<Item = ContentBlock> {
+    output.pictures().iter().map(|png| ContentBlock::image(STANDARD.encode(png), "image/png"))
 }
 
 /// A result: the same JSON as data and as text, and a link to what was left out.

@@ -83,7 +83,7 @@ fn frames(server: &Server, owner: &Owner, uri: &str, id: &str, query: &str) -> R
     match &view.status {
         Status::Done(output) => match &**output {
             Output::Score(report) => Ok(report.page(id, from, count)),
-            Output::Value(_) => Err(not_found(uri)),
+            Output::Worst(_) | Output::Value(_) => Err(not_found(uri)),
         },
         other => Ok(json!({ "job_id": id, "status": other.name(), "frames": [] })),
     }

@@ -21,6 +21,7 @@ pub use page::MAX_PAGE;
 #[derive(Debug)]
 pub enum Output {
     Score(Box<ScoreReport>),
+    Worst(Box<WorstReport>),
     Value(Value),
 }
 
@@ -29,6 +30,9 @@ impl Output {
     pub fn bytes(&self) -> usize {
         match self {
             Self::Score(report) => report.bytes(),
+            Self::Worst(report) => {
+                value_bytes(&report.answer) + report.pictures.iter().map(Vec::len).sum::<usize>()
+            }
             Self::Value(value) => value_bytes(value),
         }
     }
@@ -37,6 +41,7 @@ impl Output {
     pub fn answer(&self, id: &str) -> Map<String, Value> {
         match self {
             Self::Score(report) => report.answer(id, report.detail),
+            Self::Worst(report) => report.answer(id),
             Self::Value(Value::Object(map)) => map.clone(),
             Self::Value(other) => Map::from_iter([("value".to_owned(), other.clone())]),
         }
@@ -45,8 +50,33 @@ impl Output {
     pub fn score(&self) -> Option<&ScoreReport> {
         match self {
             Self::Score(report) => Some(report),
-            Self::Value(_) => None,
+            Self::Worst(_) | Self::Value(_) => None,
         }
+    }
+
+    /// Pictures for whoever can look at them, as PNG.
+    pub fn pictures(&self) -> &[Vec<u8>] {
+        match self {
+            Self::Worst(report) => &report.pictures,
+            Self::Score(_) | Self::Value(_) => &[],
+        }
+    }
+}
+
+/// The worst frames, as data and as pictures.
+#[derive(Debug)]
+pub struct WorstReport {
+    pub answer: Value,
+    pub pictures: Vec<Vec<u8>>,
+    /// Holds the files of the pictures for as long as the report is kept.
+    pub folder: tempfile::TempDir,
+}
+
+impl WorstReport {
+    fn answer(&self, id: &str) -> Map<String, Value> {
+        let mut answer = self.answer.as_object().cloned().unwrap_or_default();
+        answer.insert("job_id".to_owned(), json!(id));
+        answer
     }
 }
 
@@ -135,6 +165,8 @@ pub struct ScoreReport {
     pub notes: Vec<String>,
     /// What else is known of the pair, by name: of encoded videos, whether and how they were brought together.
     pub sections: Vec<(String, Value)>,
+    /// The pairs with which shots begin, as far as that is known.
+    pub shots: Vec<u64>,
 }
 
 impl ScoreReport {

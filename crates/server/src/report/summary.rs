@@ -41,7 +41,7 @@ impl ScoreReport {
     }
 
     /// The first model's column, or that of the first metric.
-    fn main_column(&self) -> Option<&Column> {
+    pub(crate) fn main_column(&self) -> Option<&Column> {
         let columns = self.outcome.scores.columns();
         let model = self.models.first().and_then(|model| self.outcome.scores.column(&model.name));
         model.or_else(|| columns.first())

@@ -11,6 +11,7 @@ mod outputs;
 pub mod score_args;
 pub mod tiny_args;
 pub mod tuning;
+pub mod worst;
 
 use serde_json::{Map, Value};
 
@@ -62,9 +63,6 @@ pub fn by_name(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// Tools whose place is kept until this build can decode encoded video.
-pub const NOT_YET: [&str; 1] = ["describe_worst_frames"];
-
 const NONE: &[Field] = &[];
 const JOB: &[Field] = &[Field::new("job_id", Kind::Text, "The id that the tool returned.").required()];
 const GET_JOB: &[Field] = &[
@@ -114,6 +112,17 @@ pub static TOOLS: &[Tool] = &[
         hints: READS,
         fields: || Names::Encoded.fields(),
         output: outputs::score_encoded,
+    },
+    Tool {
+        name: worst::NAME,
+        title: "Show the worst frames",
+        description: "Scores a video and shows its worst frames, spread over shots: reference, distorted and amplified difference \
+                      side by side, cropped to the worst region, with a description of what is wrong (blur, blocking, banding, \
+                      noise, brightness, misalignment). Use it after a low score to see why; for the number alone use vmaf_score. \
+                      Give ref and dis (Y4M, raw YUV) or reference_encoded and distorted_encoded.",
+        hints: READS,
+        fields: worst::fields,
+        output: outputs::worst,
     },
     Tool {
         name: "list_models",

@@ -159,6 +159,55 @@ pub fn score() -> Schema {
     object("A score report, or the job that makes one.", &fields, &["job_id"])
 }
 
+/// The answer of `describe_worst_frames`.
+pub fn worst() -> Schema {
+    let region = object(
+        "What the picture shows, in luma samples.",
+        &[
+            ("x", whole("Left edge.")),
+            ("y", whole("Upper edge.")),
+            ("width", whole("Width.")),
+            ("height", whole("Height.")),
+        ],
+        &["x", "y", "width", "height"],
+    );
+    let frame = object(
+        "A bad frame.",
+        &[
+            ("frame_index", whole("Its number, from 0.")),
+            ("vmaf", or_null(&number("Its score."))),
+            ("metric", text("The name of that score.")),
+            (
+                "png",
+                text("File with reference, distorted and difference side by side; kept as long as the job."),
+            ),
+            ("description", text("What is wrong with it.")),
+            ("region", region),
+        ],
+        &["frame_index", "vmaf", "png", "description"],
+    );
+    let encoded = score_encoded();
+    let mut schema = object(
+        "The worst frames, or the job that looks for them.",
+        &[
+            ("model_id", or_null(&text("The model that described the frames; null: measurements did."))),
+            ("frames", list("The worst frames, worst first.", frame)),
+            ("score", text("The name of the score that frames are judged by.")),
+            ("model", text("The model that scored.")),
+            ("notes", list("What else one should know.", text("A note."))),
+            ("job_id", text("The job's id.")),
+            ("status", text("Of a job in the background: queued or running.")),
+            ("message", text("What to do next.")),
+        ],
+        &["job_id"],
+    );
+    for name in ["reference_encoded", "distorted_encoded", "comparability", "pairing", "conversions", "media"]
+    {
+        schema["properties"][name] = encoded["properties"][name].clone();
+    }
+    schema
+}
+
 /// The answer of scoring encoded videos: the same, and how the two were brought together.
 pub fn score_encoded() -> Schema {
     let reason = object(
