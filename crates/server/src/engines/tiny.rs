@@ -71,6 +71,7 @@ impl TinyTask {
         context.count_frames(scored.frames);
         Ok(Outcome {
             format,
+            first_frame: 0,
             frames: scored.frames,
             subsample: tuning.subsample.max(1),
             shorter: None,
