@@ -201,7 +201,7 @@ fn encodes(count: u32, frames: u64) -> tempfile::TempDir {
     std::fs::create_dir(folder.path().join("encodes")).unwrap();
     let mut list = "distorted, note, reference\n".to_owned();
     for number in 0..count {
-        let damaged = clip.clone().distorted(Distortion::Blocking { step: 10 + 5 * number as _ });
+        let damaged = clip.clone().distorted(Distortion::Blocking { step: 10 + 5 * number as u16 });
         let name = format!("encodes/e{number}.y4m");
         y4m(folder.path(), &name, &damaged);
         list.push_str(&format!("\"{name}\", \"a, b\", ref.y4m\n"));
