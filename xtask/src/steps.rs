@@ -74,7 +74,8 @@ fn bring(program: &str, package: &str) {
     }
     println!("--- {program} is not there: apt-get install {package}");
     let install = ["install", "-y", "--no-install-recommends", package];
-    let installed = |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
+    let installed =
+        |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
     if !installed(&install) && !(installed(&["update"]) && installed(&install)) {
         eprintln!("!!! {package} could not be installed; the tests that need {program} will fail and say so");
     }

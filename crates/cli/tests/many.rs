@@ -44,10 +44,16 @@ fn a_gate_tells_good_bad_and_unmeasured() {
     let bad = gate(&["--min-mean", "99.9", "--min-min", "1", "--junit", "bad.xml", "--github"]);
     assert_eq!(bad.status.code(), Some(1));
     let lines = stdout(&bad);
-    assert!(lines.starts_with("::error title=visus gate::dis.y4m against ref.y4m: vmaf_v0.6.1 mean "), "{lines}");
+    assert!(
+        lines.starts_with("::error title=visus gate::dis.y4m against ref.y4m: vmaf_v0.6.1 mean "),
+        "{lines}"
+    );
     assert_eq!(lines.lines().count(), 2, "{lines}");
     let xml = std::fs::read_to_string(pair.path("bad.xml")).unwrap();
-    assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\"") && xml.contains("is below 99.9"), "{xml}");
+    assert!(
+        xml.contains("tests=\"2\" failures=\"1\" errors=\"0\"") && xml.contains("is below 99.9"),
+        "{xml}"
+    );
     for (args, words) in [
         (&["--junit", "none.xml"][..], "the gate has no limit"),
         (&["--min-mean", "nan"], "finite"),
@@ -91,14 +97,19 @@ fn differences_are_told_and_weighed() {
     let text = stdout(&succeed(folder, &["diff", "a.json", "b.json"]));
     assert!(text.contains("distorted video: ref.y4m -> dis.y4m"), "{text}");
     assert!(text.contains("worse, and not by chance"), "{text}");
-    let diff: Value = serde_json::from_str(&stdout(&succeed(folder, &["diff", "a.json", "b.json", "--json"]))).unwrap();
+    let diff: Value =
+        serde_json::from_str(&stdout(&succeed(folder, &["diff", "a.json", "b.json", "--json"]))).unwrap();
     assert_eq!((&diff["models"][0]["real"], &diff["common_frames"]), (&Value::from(true), &Value::from(30)));
     assert!(diff["models"][0]["interval"][1].as_f64().unwrap() < 0.0);
     assert!(stdout(&succeed(folder, &["diff", "b.json", "b.json"])).contains("no change at all"));
     std::fs::write(pair.path("no.json"), "{\"frames\": 7}").unwrap();
     let refused = run(folder, &["diff", "a.json", "no.json"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("no.json") && stderr(&refused).contains("no report"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("no.json") && stderr(&refused).contains("no report"),
+        "{}",
+        stderr(&refused)
+    );
 }
 
 /// Parts of one clip, cut at several places, merge to the bytes of a single run.
@@ -106,8 +117,10 @@ fn differences_are_told_and_weighed() {
 fn parts_merge_to_the_bytes_of_one_run() {
     let pair = Pair::new(Format::new(224, 160, Chroma::C420, 8).unwrap(), (10, 9));
     let folder = pair.folder.path();
-    let asked = ["-m", "v0.6.1", "-m", "v1.0.16_3d0h", "-m", "v1.0.16_hfr_3d0h", "-m", "b_v0.6.3", "-m", "auto"];
-    let asked = [&asked[..8], &["-f", "psnr=enable_apsnr=true", "-f", "xpsnr", "-f", "float_motion"]].concat();
+    let asked =
+        ["-m", "v0.6.1", "-m", "v1.0.16_3d0h", "-m", "v1.0.16_hfr_3d0h", "-m", "b_v0.6.3", "-m", "auto"];
+    let asked =
+        [&asked[..8], &["-f", "psnr=enable_apsnr=true", "-f", "xpsnr", "-f", "float_motion"]].concat();
     let score = |more: &[&str]| {
         succeed(folder, &[&["score", "ref.y4m", "dis.y4m", "-q"], &asked[..], more].concat());
     };
@@ -207,7 +220,8 @@ fn a_batch_scores_what_single_runs_score() {
     let path = folder.path();
     // From elsewhere: paths in the list are relative to the list.
     let list = path.join("list.csv");
-    let output = common::visus().args(["batch", list.to_str().unwrap(), "-q", "--per-frame", "-j3"]).output().unwrap();
+    let output =
+        common::visus().args(["batch", list.to_str().unwrap(), "-q", "--per-frame", "-j3"]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let mut found = lines(&stdout(&output));
     found.sort_by_key(|line| line["row"].as_u64());
@@ -245,7 +259,11 @@ fn errors_of_rows_do_not_stop_the_others() {
     let refused = run(path, &args);
     assert!(stderr(&refused).contains("--resume goes on with it"), "{}", stderr(&refused));
     let output = succeed(path, &["batch", "encodes", "-r", "ref.y4m", "-o", "out.ndjson", "--resume"]);
-    assert!(stderr(&output).contains("0 encodes scored, 2 were finished before, 0 failed"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("0 encodes scored, 2 were finished before, 0 failed"),
+        "{}",
+        stderr(&output)
+    );
     for (args, words) in [
         (&["batch", "encodes"][..], "needs --reference"),
         (&["batch", "nowhere.csv"], "nowhere.csv"),

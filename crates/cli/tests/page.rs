@@ -44,7 +44,10 @@ fn opened(page: &Path, profile: &Path) -> String {
         if begun.elapsed() > Duration::from_secs(300) {
             browser.kill().unwrap();
             browser.wait().unwrap();
-            panic!("the browser does not end: {}", std::fs::read_to_string(profile.join("words.txt")).unwrap());
+            panic!(
+                "the browser does not end: {}",
+                std::fs::read_to_string(profile.join("words.txt")).unwrap()
+            );
         }
         std::thread::sleep(Duration::from_millis(50));
     }

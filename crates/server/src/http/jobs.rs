@@ -150,7 +150,7 @@ fn whole(output: &Output, id: &str) -> Map<String, Value> {
 
 /// The page, under the policy that it also carries itself.
 async fn page(id: String, output: Arc<Output>) -> Response {
-    let page = tokio::task::spawn_blocking(move || output.score().and_then(|report| report.page(&id))).await;
+    let page = tokio::task::spawn_blocking(move || output.score().and_then(|report| report.html(&id))).await;
     match page {
         Ok(Some(page)) => {
             let headers = [

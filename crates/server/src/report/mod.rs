@@ -177,7 +177,7 @@ impl ScoreReport {
     }
 
     /// The report as a page for people.
-    pub fn page(&self, id: &str) -> Option<String> {
+    pub fn html(&self, id: &str) -> Option<String> {
         let record = visus_report::Record::from_json(&Value::Object(self.full(id))).ok()?;
         Some(visus_report::html::page(&record, &[]))
     }

@@ -331,7 +331,10 @@ fn background_jobs_outlive_their_client_and_give_every_format() {
         assert!(xml.body.starts_with(b"<VMAF version="), "{}", String::from_utf8_lossy(&xml.body));
         let page = clips.served.get(&format!("{place}/report?format=html"));
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-        assert!(page.header("content-security-policy").is_some_and(|policy| policy.contains("script-src 'sha256-")));
+        assert!(
+            page.header("content-security-policy")
+                .is_some_and(|policy| policy.contains("script-src 'sha256-"))
+        );
         let text = String::from_utf8_lossy(&page.body);
         assert!(text.starts_with("<!doctype html>") && text.contains("Score over the frames"), "{text}");
         let events = clips.served.get(&format!("{place}/events"));
