@@ -79,7 +79,8 @@ fn bring(program: &str, package: &str) {
     let install = ["install", "-y", "--no-install-recommends", package];
     let installed =
         |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
-    if !installed(&install) && !(installed(&["update"]) && installed(&install)) {
+    let there = installed(&install) || (installed(&["update"]) && installed(&install));
+    if !there {
         eprintln!("!!! {package} could not be installed; the tests that need {program} will fail and say so");
     }
 }

@@ -194,17 +194,17 @@ fn plots_of_any_report() {
 }
 
 /// A reference, encodes of it, one file that is no video, and a list of them.
-fn encodes(count: u32, frames: u64) -> tempfile::TempDir {
+fn encodes(count: u16, frames: u64) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let clip = Clip::scene(Format::new(160, 96, Chroma::C420, 8).unwrap(), frames, 3);
     y4m(folder.path(), "ref.y4m", &clip);
     std::fs::create_dir(folder.path().join("encodes")).unwrap();
     let mut list = "distorted, note, reference\n".to_owned();
     for number in 0..count {
-        let damaged = clip.clone().distorted(Distortion::Blocking { step: 10 + 5 * number as u16 });
+        let damaged = clip.clone().distorted(Distortion::Blocking { step: 10 + 5 * number });
         let name = format!("encodes/e{number}.y4m");
         y4m(folder.path(), &name, &damaged);
-        list.push_str(&format!("\"{name}\", \"a, b\", ref.y4m\n"));
+        list.push_str(&format!("\"{name}\",\"a, b\", ref.y4m\n"));
     }
     std::fs::write(folder.path().join("list.csv"), list).unwrap();
     folder

@@ -12,7 +12,7 @@ use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, Format};
 
 /// A name that would run if it were taken for markup.
-const HOSTILE: &str = "\"><img src=x onerror='top.hacked=1'><script>top.hacked=1<\\script>'&.y4m";
+const HOSTILE: &str = "\"><img src=x onerror='top.hacked=1'><svg onload='top.hacked=1'>'&amp;.y4m";
 
 fn chromium() -> PathBuf {
     let named = std::env::var_os("VISUS_CHROMIUM").map(PathBuf::from);

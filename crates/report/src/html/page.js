@@ -316,6 +316,6 @@
   overview.append(small);
   for (const part of document.querySelectorAll(".script")) part.hidden = false;
   draw();
-  new ResizeObserver(() => { if (chart.clientWidth !== width) draw(); }).observe(chart);
+  new ResizeObserver(() => { if (chart.clientWidth !== width || svg.clientHeight !== height) draw(); }).observe(chart);
   document.documentElement.dataset.ready = "yes";
 })();

@@ -120,6 +120,7 @@ pub fn chart(record: &Record, shown: &[&Curve]) -> String {
     }
     let (first, last) =
         (record.frames.first().copied().unwrap_or(0), record.frames.last().copied().unwrap_or(0));
+    let cuts = if record.shots.len() > 1 { " Dotted lines are cuts between shots." } else { "" };
     format!(
         "<section aria-labelledby=\"curve\"><h2 id=\"curve\">Score over the frames</h2>\n\
          <div class=\"bar script\" hidden>{chips}<span class=\"space\"></span>{BUTTONS}</div>\n\
@@ -127,7 +128,7 @@ pub fn chart(record: &Record, shown: &[&Curve]) -> String {
          aria-valuenow=\"{first}\" aria-describedby=\"keys\"><div id=\"tip\" hidden></div>{still}</div>\n\
          <div id=\"overview\" hidden></div>\n\
          <p class=\"hint script\" id=\"keys\" hidden><span class=\"mouse\">Drag over the curve to zoom in; Ctrl and the wheel work too. \
-         Keys: arrows move, + and − zoom, 0 shows all.</span> Dotted lines are cuts between shots.</p></section>\n"
+         Keys: arrows move, + and − zoom, 0 shows all.</span>{cuts}</p></section>\n"
     )
 }
 

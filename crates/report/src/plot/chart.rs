@@ -176,7 +176,7 @@ fn legend(curve: &Curve) -> String {
     let name = shortened(&curve.name, 48);
     match curve.figures() {
         Some(figures) => format!(
-            "{name}   mean {:.2}   harmonic {:.2}   p5 {:.2}   min {:.2}",
+            "{name} · mean {:.2} · harmonic {:.2} · p5 {:.2} · min {:.2}",
             figures.mean, figures.harmonic_mean, figures.p5, figures.min
         ),
         None => name,

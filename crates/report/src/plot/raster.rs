@@ -74,11 +74,8 @@ impl Canvas for RasterCanvas {
     }
 
     fn text(&mut self, at: Point, text: &str, lettering: Lettering) {
-        let (weight, height) = if lettering.large {
-            (FontWeight::Bold, RasterHeight::Size32)
-        } else {
-            (FontWeight::Regular, RasterHeight::Size24)
-        };
+        let weight = FontWeight::Regular;
+        let height = if lettering.large { RasterHeight::Size32 } else { RasterHeight::Size24 };
         let advance = get_raster_width(weight, height);
         let width = (advance * text.chars().count()) as f64;
         let shift = match lettering.anchor {
