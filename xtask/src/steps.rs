@@ -25,6 +25,7 @@ pub fn test() -> Result<()> {
         cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     }
     say_golden();
+    step("ffmpeg", ensure_ffmpeg)?;
     cargo(&["test", "--workspace"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
@@ -63,6 +64,27 @@ fn has_component(name: &str) -> bool {
         eprintln!("!!! cargo {name} is not installed and rustup could not add it: THIS CHECK IS LEFT OUT");
     }
     now
+}
+
+/// Tests of encoded video make their clips with ffmpeg. As root on Debian it is installed; elsewhere the way to do that is said.
+fn ensure_ffmpeg() -> Result<()> {
+    let present = || {
+        ["ffmpeg", "ffprobe"].iter().all(|tool| {
+            Command::new(tool).arg("-version").output().is_ok_and(|output| output.status.success())
+        })
+    };
+    if present() {
+        return Ok(());
+    }
+    for args in [&["update", "-qq"][..], &["install", "-y", "-qq", "--no-install-recommends", "ffmpeg"]] {
+        let _ = Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive").status();
+    }
+    if !present() {
+        bail!(
+            "ffmpeg and ffprobe are not on PATH and could not be installed (apt-get install ffmpeg, as root): tests of encoded video need them"
+        );
+    }
+    Ok(())
 }
 
 fn say_golden() {
