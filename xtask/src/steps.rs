@@ -25,6 +25,7 @@ pub fn test() -> Result<()> {
         cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     }
     say_golden();
+    bring("ffmpeg", "ffmpeg");
     bring("chromium", "chromium");
     step("python", || python::prepare(&root()))?;
     cargo(&["test", "--workspace"])?;

@@ -288,12 +288,8 @@ fn gaps(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
     let apart = rates[0].zip(rates[1]).is_some_and(|(a, b)| (a / b - 1.0).abs() > 0.001);
     let weight = if apart { Verdict::Yes } else { Verdict::Warn };
     for (runs, code, what) in [
-        (
-            &findings.missing,
-            "dropped",
-            "of the reference are missing in the distorted video and are not scored",
-        ),
-        (&findings.extra, "duplicated", "of the distorted video are repeated or added and are not scored"),
+        (&findings.missing, "dropped", "of the reference missing in the distorted video, not scored"),
+        (&findings.extra, "duplicated", "of the distorted video repeated or added, not scored"),
     ] {
         if runs.frames > 0 {
             found.add(weight, code, format!("{} {what}", frames(runs.frames)));

@@ -182,3 +182,22 @@ fn one_offset_only_and_none() {
     let off = score(&path, &distorted, &PairOptions { sync: Sync::Off, ..options() }).unwrap();
     assert_eq!((off.findings.offset(), off.outcome.frames), (0, 55));
 }
+
+#[test]
+fn the_worst_frames_are_read_again() {
+    use visus_media::worst::{ShowOptions, scores_of, select, show};
+    let scene = Scene::new("320x180", 25, 60);
+    let filter = "gblur=sigma=4:enable='between(n,40,42)',select='gte(n,3)'";
+    let distorted = scene.encode(filter, X264, "dis.mp4");
+    let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+    let chosen = select(&scores_of(&scored.outcome, "vmaf"), &scored.findings.shots(), 2);
+    assert!((37..=39).contains(&chosen[0].index), "{chosen:?}");
+    let inputs = [scene.path("ref.mkv"), distorted].map(|path| visus_media::Input::detect(&path, None));
+    let mut pair = visus_media::open_pair(inputs, &options()).unwrap();
+    let shape =
+        visus_media::Shape { format: *pair.reference.format(), range: visus_video::ColourRange::Limited };
+    let show_options = ShowOptions { shape, side: 160, score_name: "VMAF".to_owned() };
+    let frames = show(&mut *pair.reference, &mut *pair.distorted, &chosen, &show_options, |_| true).unwrap();
+    assert!(frames[0].description.contains("blurred"), "{}", frames[0].description);
+    assert!(frames.iter().all(|frame| frame.png.starts_with(b"\x89PNG") && frame.png.len() < 400_000));
+}

@@ -138,11 +138,12 @@ impl<'a> Window<'a> {
     /// The pair `index` and those before and after it, as far as they exist.
     fn at(&mut self, index: u64) -> Result<Moment, MediaError> {
         let first = index.saturating_sub(1);
-        if self.next < first {
+        while self.next < first {
+            // In turn: a pair's sources hold little, and neither may run ahead of the other.
             for source in &mut self.sources {
-                source.skip(first - self.next)?;
+                source.skip(1)?;
             }
-            self.next = first;
+            self.next += 1;
         }
         while self.next <= index + 1 && self.read()? {}
         let take = |side: usize, wanted: Option<u64>| {

@@ -1,0 +1,125 @@
+//! `visus` on encoded video, as a person uses it. The clips are made with ffmpeg, which must be installed.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{stderr, stdout};
+use serde_json::Value;
+
+const X264: [&str; 6] = ["-c:v", "libx264", "-preset", "superfast", "-crf", "24"];
+
+fn ffmpeg(folder: &Path, args: &[&str]) {
+    let output = Command::new("ffmpeg")
+        .current_dir(folder)
+        .args(["-nostdin", "-v", "error", "-y"])
+        .args(args)
+        .output();
+    let output = output
+        .unwrap_or_else(|error| panic!("ffmpeg does not start ({error}); install it: apt install ffmpeg"));
+    assert!(output.status.success(), "ffmpeg {args:?}: {}", stderr(&output));
+}
+
+/// A folder with ref.mkv, dis.mp4 (three frames later, one dropped) and other.mp4.
+fn clips() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let source = ["-f", "lavfi", "-i", "mandelbrot=s=320x180:r=25:end_pts=200:maxiter=200"];
+    let look = ["-vf", "rotate=n/40:c=gray,format=yuv420p", "-frames:v", "50"];
+    ffmpeg(folder.path(), &[&source[..], &look, &["-c:v", "ffv1", "ref.mkv"]].concat());
+    let damage = ["-i", "ref.mkv", "-vf", "select='gte(n,3)*not(eq(n,30))',setpts=N/25/TB"];
+    ffmpeg(folder.path(), &[&damage[..], &X264, &["dis.mp4"]].concat());
+    let other = ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25", "-frames:v", "50", "-pix_fmt", "yuv420p"];
+    ffmpeg(folder.path(), &[&other[..], &X264, &["other.mp4"]].concat());
+    folder
+}
+
+fn visus(folder: &Path, args: &[&str]) -> Output {
+    common::visus().current_dir(folder).args(args).output().unwrap()
+}
+
+#[test]
+fn a_pair_out_of_step_is_scored_right_and_explained() {
+    let folder = clips();
+    let output = visus(folder.path(), &["score", "ref.mkv", "dis.mp4"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    for words in [
+        "comparable: warn",
+        "begins 3 frames later",
+        "1 frame dropped (reference 30)",
+        "46 frames of 320x180",
+    ] {
+        assert!(text.contains(words), "{text} should say {words}");
+    }
+    let output = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--json"]);
+    let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["comparability"]["comparable"], "warn");
+    assert_eq!(json["pairing"]["offset"], 3);
+    assert_eq!(json["pairing"]["dropped"]["runs"][0]["reference"], 30);
+    assert_eq!(json["media"]["distorted"]["codec"], "h264");
+    assert!(json["pooled_metrics"]["vmaf_v0.6.1"]["min"].as_f64().unwrap() > 60.0);
+}
+
+#[test]
+fn what_cannot_be_compared_ends_with_3() {
+    let folder = clips();
+    let output = visus(folder.path(), &["score", "ref.mkv", "other.mp4"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("do not show the same pictures"));
+    let output = visus(folder.path(), &["score", "ref.mkv", "other.mp4", "--force"]);
+    assert!(output.status.success() && stdout(&output).contains("comparable: no"), "{}", stderr(&output));
+}
+
+#[test]
+fn without_ffmpeg_there_is_a_sentence() {
+    let folder = clips();
+    let output = common::visus()
+        .current_dir(folder.path())
+        .env("PATH", folder.path())
+        .args(["score", "ref.mkv", "dis.mp4"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("ffprobe not on PATH; install ffmpeg to use"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_worst_frames_become_pictures() {
+    let folder = clips();
+    let output = visus(folder.path(), &["worst", "ref.mkv", "dis.mp4", "-n", "2", "-o", "bad"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("2 pictures and worst.json in bad"), "{}", stdout(&output));
+    let list = std::fs::read_to_string(folder.path().join("bad/worst.json")).unwrap();
+    let list: Value = serde_json::from_str(&list).unwrap();
+    for frame in list["frames"].as_array().unwrap() {
+        let png = std::fs::read(folder.path().join("bad").join(frame["png"].as_str().unwrap())).unwrap();
+        assert!(png.starts_with(b"\x89PNG"));
+        assert!(frame["description"].as_str().unwrap().starts_with("Frame "));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_run_leaves_no_decoder() {
+    let folder = clips();
+    let name = folder.path().to_string_lossy().into_owned();
+    let long = folder.path().join("long.mkv").to_string_lossy().into_owned();
+    ffmpeg(folder.path(), &["-stream_loop", "40", "-i", "ref.mkv", "-c", "copy", "long.mkv"]);
+    let running = || {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let commands = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        commands.filter(|bytes| String::from_utf8_lossy(bytes).contains(&name)).count()
+    };
+    let mut child = common::visus().args(["score", &long, &long, "-q"]).spawn().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while running() < 5 && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while running() > 0 && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(running(), 0);
+}
