@@ -113,7 +113,9 @@ impl Input {
         let name = crate::error::cleaned(&self.name.to_string_lossy());
         let reader = match &self.bytes {
             Bytes::File(file) => {
-                let file = file.try_clone().map_err(|error| fail(&error))?;
+                let mut file = file.try_clone().map_err(|error| fail(&error))?;
+                // The place in a file is shared by its handles, and somebody may have read before.
+                file.rewind().map_err(|error| fail(&error))?;
                 reader(&name, file, raw)
             }
             Bytes::Memory(bytes) => reader(&name, Cursor::new(Arc::clone(bytes)), raw),
