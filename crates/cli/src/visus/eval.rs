@@ -107,7 +107,7 @@ fn table(comparison: &Comparison) -> String {
         let _ = writeln!(text, "{} rows with missing values are left out", first.dropped);
     }
     let width = comparison.ranked.iter().map(|e| e.model.chars().count()).max().unwrap_or(5).max(5);
-    let _ = writeln!(text, "\n{:width$}  {:26}{:26}{:9}RMSE", "model", "PLCC", "SROCC", "KROCC");
+    let _ = writeln!(text, "\n{:width$}  {:28}{:28}{:9}RMSE", "model", "PLCC", "SROCC", "KROCC");
     comparison.ranked.iter().for_each(|evaluation| row(&mut text, evaluation, width));
     add_pairs(&mut text, comparison);
     text
@@ -119,7 +119,7 @@ fn row(text: &mut String, evaluation: &Evaluation, width: usize) {
     let srocc = with_interval(figures.srocc, intervals.and_then(|i| i.srocc));
     let _ = writeln!(
         text,
-        "{:width$}  {plcc:26}{srocc:26}{:<9.4}{:.4}",
+        "{:width$}  {plcc:28}{srocc:28}{:<9.4}{:.4}",
         evaluation.model, figures.krocc, figures.rmse
     );
 }

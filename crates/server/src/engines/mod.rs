@@ -140,6 +140,7 @@ impl Input {
         let reader = match &self.bytes {
             Bytes::File(file) => {
                 let mut file = file.try_clone().map_err(|error| fail(&error))?;
+                // The place in a file is shared by its handles, and somebody may have read before.
                 file.rewind().map_err(|error| fail(&error))?;
                 reader(&name, file, raw)
             }
