@@ -259,7 +259,7 @@ impl Measure {
             duration: facts.duration,
             peak_bps: facts.peak_bps,
             encode_ms: made.elapsed_ms,
-            cached: made.cached,
+            cached: false,
         }
     }
 

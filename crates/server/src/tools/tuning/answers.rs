@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use visus_tune::shots::{self, ShotSettings};
 use visus_tune::{CompareSettings, LadderSettings, TuneError, encoders, manifest};
-use visus_video::{Chroma, ChromaRounding, Format, Source as _, raw_seekable, y4m_seekable};
+use visus_video::{Chroma, ChromaRounding, Format, raw_seekable, y4m_seekable};
 
 use super::tally::Tally;
 use super::{Opened, POOLING, Request, samples, told};
