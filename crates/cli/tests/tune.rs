@@ -42,13 +42,15 @@ impl Place {
 }
 
 fn json(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output)).unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
+    serde_json::from_str(&stdout(output))
+        .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
 }
 
 #[test]
 fn one_command_answers_and_the_second_time_it_knows() {
     let place = Place::new(0.8);
-    let ask = ["search", "source.mkv", "--target", "92", "--encoder", "libx264", "--json", "-q", "-o", "out.mp4"];
+    let ask =
+        ["search", "source.mkv", "--target", "92", "--encoder", "libx264", "--json", "-q", "-o", "out.mp4"];
     let first = place.run(&ask);
     assert!(first.status.success(), "{}", stderr(&first));
     let (first, second) = (json(&first), json(&place.run(&ask)));
@@ -58,8 +60,16 @@ fn one_command_answers_and_the_second_time_it_knows() {
     assert!(place.path("out.mp4").is_file());
     let words = place.run(&["search", "source.mkv", "--target", "92"]);
     let text = stdout(&words);
-    assert!(text.starts_with("libx264 crf ") && text.contains("all of it was known"), "{text}{}", stderr(&words));
-    assert!(stderr(&words).contains("at most 8 encodes") && stderr(&words).contains("(known)"), "{}", stderr(&words));
+    assert!(
+        text.starts_with("libx264 crf ") && text.contains("all of it was known"),
+        "{text}{}",
+        stderr(&words)
+    );
+    assert!(
+        stderr(&words).contains("at most 8 encodes") && stderr(&words).contains("(known)"),
+        "{}",
+        stderr(&words)
+    );
     let listed = stdout(&place.run(&["cache", "ls"]));
     assert!(listed.contains("libx264") && listed.contains("source.mkv"), "{listed}");
     assert!(stdout(&place.run(&["cache", "clear"])).contains("entries removed"));
@@ -73,8 +83,14 @@ fn wrong_questions_end_with_1_and_a_reason() {
     for (args, words) in [
         (&["search", "none.mkv", "--target", "90"][..], "none.mkv cannot be read as video"),
         (&["search", "text.mp4", "--target", "90"], "text.mp4 cannot be read as video"),
-        (&["search", "source.mkv", "--target", "90", "-e", "libx999"], "unknown encoder 'libx999'; known are libx264"),
-        (&["search", "source.mkv", "--target", "90", "-e", "h264_amf"], "encoder h264_amf cannot be used here"),
+        (
+            &["search", "source.mkv", "--target", "90", "-e", "libx999"],
+            "unknown encoder 'libx999'; known are libx264",
+        ),
+        (
+            &["search", "source.mkv", "--target", "90", "-e", "h264_amf"],
+            "encoder h264_amf cannot be used here",
+        ),
         (&["search", "source.mkv", "--target", "200"], "target 200 must be 0 to 110"),
         (&["search", "source.mkv", "--target", "90", "-o", "no/such/out.mp4"], "no such folder"),
         (&["search", "source.yuv", "--target", "90"], "raw video needs --size, --pix-fmt and --rate"),
@@ -113,7 +129,18 @@ fn shots_are_listed_and_pictures_drawn() {
     let place = Place::new(0.6);
     let listed = place.run(&["shots", "source.mkv", "-q"]);
     assert!(stdout(&listed).contains("1 shots in 15 frames"), "{}{}", stdout(&listed), stderr(&listed));
-    let args = ["compare", "source.mkv", "--targets", "90", "--encoders", "libx264", "--svg", "a.svg", "--html", "a.html"];
+    let args = [
+        "compare",
+        "source.mkv",
+        "--targets",
+        "90",
+        "--encoders",
+        "libx264",
+        "--svg",
+        "a.svg",
+        "--html",
+        "a.html",
+    ];
     let compared = place.run(&args);
     assert!(compared.status.success(), "{}", stderr(&compared));
     assert!(stdout(&compared).contains("libx264"));
@@ -165,9 +192,14 @@ fn a_kill_at_any_moment_leaves_nothing_behind() {
         finished += u64::from(matches!(child.try_wait(), Ok(Some(_))));
         let _ = child.kill();
         let _ = child.wait();
-        assert!(eventually(|| processes_of(place.folder.path()).is_empty()), "{:?}", processes_of(place.folder.path()));
+        assert!(
+            eventually(|| processes_of(place.folder.path()).is_empty()),
+            "{:?}",
+            processes_of(place.folder.path())
+        );
         assert!(eventually(|| left_in(&place.path("cache/v1/tmp")) == 0), "round {round}: a folder is left");
-        let in_output: Vec<_> = std::fs::read_dir(place.path("out")).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        let in_output: Vec<_> =
+            std::fs::read_dir(place.path("out")).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert!(in_output.iter().all(|name| name == "film.mp4"), "round {round}: {in_output:?}");
     }
     assert!(finished < kills(), "at least one run must have been interrupted");

@@ -163,8 +163,7 @@ fn pchip_slopes(curve: &[(f64, f64)]) -> Vec<f64> {
         (before + after) / (before / secants[i] + after / secants[i + 1])
     };
     let first = end_slope((widths[0], widths[1]), (secants[0], secants[1]));
-    let last =
-        end_slope((widths[count - 1], widths[count - 2]), (secants[count - 1], secants[count - 2]));
+    let last = end_slope((widths[count - 1], widths[count - 2]), (secants[count - 1], secants[count - 2]));
     std::iter::once(first).chain((0..count - 1).map(inner)).chain([last]).collect()
 }
 
@@ -184,7 +183,11 @@ mod tests {
     use super::*;
 
     fn points(rates: &[f64], qualities: &[f64]) -> Vec<RatePoint> {
-        rates.iter().zip(qualities).map(|(kbps, quality)| RatePoint { kbps: *kbps, quality: *quality }).collect()
+        rates
+            .iter()
+            .zip(qualities)
+            .map(|(kbps, quality)| RatePoint { kbps: *kbps, quality: *quality })
+            .collect()
     }
 
     fn close(got: f64, expected: f64) {

@@ -151,10 +151,19 @@ pub(crate) fn run_all<T: Send>(count: usize, workers: usize, work: impl Fn(usize
             });
         }
     });
-    slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)).collect()
+    slots
+        .into_iter()
+        .filter_map(|slot| slot.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        .collect()
 }
 
-fn tell_estimate(lab: &Lab, source: &Source, settings: &CompareSettings, windows: &[crate::Window], sink: Sink<'_>) {
+fn tell_estimate(
+    lab: &Lab,
+    source: &Source,
+    settings: &CompareSettings,
+    windows: &[crate::Window],
+    sink: Sink<'_>,
+) {
     let frames = windows.iter().map(|window| window.count.unwrap_or(source.frames)).sum();
     let adapters = settings.encoders.iter().filter_map(|name| encoders::by_name(name).ok());
     let recipe = |adapter| crate::Recipe { adapter, choices: settings.choices.clone(), size: None };
@@ -222,7 +231,13 @@ fn blank(lab: &Lab, name: &str, target: f64) -> Row {
     }
 }
 
-fn fill(row: &mut Row, curve: &Curve<'_>, target: f64, known: &mut Vec<Sample>, sink: Sink<'_>) -> Result<(), String> {
+fn fill(
+    row: &mut Row,
+    curve: &Curve<'_>,
+    target: f64,
+    known: &mut Vec<Sample>,
+    sink: Sink<'_>,
+) -> Result<(), String> {
     row.encoder_version = curve.bench.available.version.clone();
     let found = curve.search(target, known, sink).map_err(|error| error.chain())?;
     let new: Vec<Sample> = found.samples.iter().map(|sample| sample.detail.clone()).collect();

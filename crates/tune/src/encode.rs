@@ -67,7 +67,9 @@ pub fn encode(
 ) -> Result<Encoded, TuneError> {
     let started = Instant::now();
     let mut args = recipe.arguments(source, window, quality);
-    args.extend(["-v", "error", "-nostats", "-progress", "pipe:1", "-f", recipe.container()].map(OsString::from));
+    args.extend(
+        ["-v", "error", "-nostats", "-progress", "pipe:1", "-f", recipe.container()].map(OsString::from),
+    );
     args.push(file_url(output));
     let finished = tools.work(&args, cancel, frames)?;
     let failed = |reason: String| TuneError::Encode {
@@ -115,6 +117,9 @@ mod tests {
         assert!(is_full("av_interleaved_write_frame(): No space left on device\n"));
         assert!(ending(-25, "").contains("limit on file sizes"));
         assert_eq!(ending(-9, ""), "ffmpeg was ended by signal 9");
-        assert_eq!(ending(1, "[libx264 @ 0x1] width not divisible by 2 (321x180)\nError initializing"), "libx264: width not divisible by 2 (321x180)");
+        assert_eq!(
+            ending(1, "[libx264 @ 0x1] width not divisible by 2 (321x180)\nError initializing"),
+            "libx264: width not divisible by 2 (321x180)"
+        );
     }
 }

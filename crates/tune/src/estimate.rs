@@ -44,7 +44,13 @@ pub(crate) fn remember(cache: &Cache, recipe: &Recipe, megapixels: f64, seconds:
 }
 
 /// What `encodes` encodes of `frames` frames each will take with these recipes, one after another.
-pub(crate) fn estimate(cache: &Cache, source: &Source, recipes: &[Recipe], encodes: usize, frames: u64) -> Estimate {
+pub(crate) fn estimate(
+    cache: &Cache,
+    source: &Source,
+    recipes: &[Recipe],
+    encodes: usize,
+    frames: u64,
+) -> Estimate {
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let display = megapixels(source.size()) * frames as f64;
     let mut estimate = Estimate { basis: "speeds seen here before".to_owned(), ..Estimate::default() };
@@ -55,7 +61,10 @@ pub(crate) fn estimate(cache: &Cache, source: &Source, recipes: &[Recipe], encod
         if seen.is_none() {
             estimate.basis = "usual speeds of these encoders".to_owned();
         }
-        let usual = USUAL.iter().find(|(name, _)| *name == recipe.adapter.name).map_or(USUAL_DEVICE, |(_, speed)| speed * cores);
+        let usual = USUAL
+            .iter()
+            .find(|(name, _)| *name == recipe.adapter.name)
+            .map_or(USUAL_DEVICE, |(_, speed)| speed * cores);
         let speed = seen.map_or(usual, |seen| seen.megapixels_per_second).max(0.01);
         let seconds = coded / speed + display / (SCORING * cores);
         estimate.seconds += seconds * encodes as f64;

@@ -24,13 +24,34 @@ pub struct Estimate {
 pub enum Event {
     Estimate(Estimate),
     /// A part of the work begins: an encoder, a size, a shot; `of` parts in all.
-    Part { name: String, index: usize, of: usize },
-    Encoding { job: String, done: u64, total: u64 },
-    Scoring { job: String, done: u64, total: u64 },
+    Part {
+        name: String,
+        index: usize,
+        of: usize,
+    },
+    Encoding {
+        job: String,
+        done: u64,
+        total: u64,
+    },
+    Scoring {
+        job: String,
+        done: u64,
+        total: u64,
+    },
     /// A setting was measured, or found in the cache.
-    Measured { job: String, quality: i32, score: f64, kbps: f64, cached: bool },
+    Measured {
+        job: String,
+        quality: i32,
+        score: f64,
+        kbps: f64,
+        cached: bool,
+    },
     /// Frames were looked at for shots.
-    Looking { done: u64, total: u64 },
+    Looking {
+        done: u64,
+        total: u64,
+    },
     Warning(String),
 }
 

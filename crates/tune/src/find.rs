@@ -192,12 +192,18 @@ impl Run<'_> {
             self.deliver(attempt.quality, answer)?;
         }
         let output = self.settings.output.clone().unwrap_or_else(|| PathBuf::from("output.mp4"));
-        answer.command = Some(self.curve.bench.recipe.command(source, Window::WHOLE, attempt.quality, &output));
+        answer.command =
+            Some(self.curve.bench.recipe.command(source, Window::WHOLE, attempt.quality, &output));
         Ok(())
     }
 
     /// Makes the whole encode, measures it, and corrects the setting while the result is outside the tolerance.
-    fn verify(&self, quality: i32, predicted: f64, answer: &mut FindAnswer) -> Result<Option<Attempt>, TuneError> {
+    fn verify(
+        &self,
+        quality: i32,
+        predicted: f64,
+        answer: &mut FindAnswer,
+    ) -> Result<Option<Attempt>, TuneError> {
         let (target, knob) = (self.settings.target, self.settings.adapter.knob);
         let (mut quality, mut predicted) = (quality, predicted);
         for _ in 0..=CORRECTIONS {
@@ -212,7 +218,8 @@ impl Run<'_> {
             let known: Vec<Sample> = answer.samples.clone();
             let again = self.curve.search(target - offset, &known, self.sink)?;
             let measured = again.samples.iter().map(|sample| sample.detail.clone());
-            let fresh: Vec<Sample> = measured.filter(|new| known.iter().all(|old| old.crf != new.crf)).collect();
+            let fresh: Vec<Sample> =
+                measured.filter(|new| known.iter().all(|old| old.crf != new.crf)).collect();
             answer.samples.extend(fresh);
             let next = match again.best() {
                 Some(best) => (best.detail.crf, best.score + offset),
@@ -263,7 +270,8 @@ impl Run<'_> {
             return Some(format!("{} {} is the coarsest setting", knob.name, attempt.quality));
         }
         let next = knob.value(position + 1);
-        let whole = answer.attempts.iter().find(|attempt| attempt.quality == next).map(|attempt| attempt.achieved);
+        let whole =
+            answer.attempts.iter().find(|attempt| attempt.quality == next).map(|attempt| attempt.achieved);
         let sample = answer.samples.iter().find(|sample| sample.crf == next).map(|sample| sample.vmaf_score);
         let score = whole.or(sample).map_or("less than the target".to_owned(), |score| format!("{score:.2}"));
         Some(format!("the next coarser setting, {} {next}, gives {score}", knob.name))
@@ -276,7 +284,8 @@ impl Run<'_> {
             return Some(format!("{} bytes are more than the {limit} allowed{fits}", attempt.bytes));
         }
         let (savings, wanted) = (answer.savings_percent?, self.settings.min_savings?);
-        (savings < wanted).then(|| format!("the encode saves {savings:.1} %, less than the {wanted} % asked for"))
+        (savings < wanted)
+            .then(|| format!("the encode saves {savings:.1} %, less than the {wanted} % asked for"))
     }
 
     /// The best measured setting that would fit into a number of bytes.

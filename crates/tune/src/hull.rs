@@ -106,9 +106,9 @@ mod tests {
             (400.0, 75.0), // under the line from 200 to 800
             (800.0, 95.0),
             (1600.0, 97.0),
-            (100.0, 30.0),       // the same rate, worse
-            (f64::NAN, 99.0),    // no rate
-            (3200.0, 97.0),      // pays nothing
+            (100.0, 30.0),    // the same rate, worse
+            (f64::NAN, 99.0), // no rate
+            (3200.0, 97.0),   // pays nothing
         ];
         assert_eq!(upper_hull(&points), [0, 1, 4, 5]);
         assert_eq!(upper_hull(&[]), Vec::<usize>::new());
@@ -122,7 +122,8 @@ mod tests {
             (seed >> 33) as f64 / (1u64 << 31) as f64
         };
         for _ in 0..200 {
-            let points: Vec<(f64, f64)> = (0..30).map(|_| (100.0 + 900.0 * random(), 100.0 * random())).collect();
+            let points: Vec<(f64, f64)> =
+                (0..30).map(|_| (100.0 + 900.0 * random(), 100.0 * random())).collect();
             let hull = upper_hull(&points);
             for point in &points {
                 let above = hull.windows(2).map(|ends| (points[ends[0]], points[ends[1]])).find(|(a, b)| {
@@ -136,13 +137,16 @@ mod tests {
                 (b.1 - a.1) / (b.0 - a.0)
             });
             let slopes: Vec<f64> = slopes.collect();
-            assert!(slopes.windows(2).all(|pair| pair[0] > pair[1]) && slopes.iter().all(|slope| *slope > 0.0));
+            assert!(
+                slopes.windows(2).all(|pair| pair[0] > pair[1]) && slopes.iter().all(|slope| *slope > 0.0)
+            );
         }
     }
 
     #[test]
     fn tiers_are_spread_as_asked() {
-        let hull: Vec<(f64, f64)> = (0..9).map(|i| (100.0 * 2f64.powi(i), 60.0 + 40.0 * (1.0 - 0.6f64.powi(i)))).collect();
+        let hull: Vec<(f64, f64)> =
+            (0..9).map(|i| (100.0 * 2f64.powi(i), 60.0 + 40.0 * (1.0 - 0.6f64.powi(i)))).collect();
         assert_eq!(tiers(&hull, 3, Spacing::LogBitrate), [0, 4, 8]);
         assert_eq!(tiers(&hull, 5, Spacing::Uniform), [0, 2, 4, 6, 8]);
         let by_quality = tiers(&hull, 3, Spacing::Vmaf);

@@ -10,8 +10,8 @@ use visus_engine::Cancel;
 use crate::TuneError;
 use crate::cache::{Cache, Key};
 use crate::encode::{self, Recipe};
-use crate::estimate;
 use crate::encoders::{Adapter, Available, Choices, Detector};
+use crate::estimate;
 use crate::event::{Event, Sink};
 use crate::mp4;
 use crate::score::Judge;
@@ -107,7 +107,13 @@ impl Lab {
     }
 
     /// Encodes, or fetches the encode from the cache.
-    pub fn encode(&self, bench: &Bench<'_>, window: Window, quality: i32, sink: Sink<'_>) -> Result<Made, TuneError> {
+    pub fn encode(
+        &self,
+        bench: &Bench<'_>,
+        window: Window,
+        quality: i32,
+        sink: Sink<'_>,
+    ) -> Result<Made, TuneError> {
         let key = Key::new(self.encode_facts(bench, window, quality));
         let _guard = self.cache.lock(&key, &self.cancel)?;
         self.encode_locked(&key, bench, window, quality, sink)
@@ -154,7 +160,13 @@ impl Lab {
     }
 
     /// Encodes a window and scores it, or finds the result of an earlier time.
-    pub fn measure(&self, bench: &Bench<'_>, window: Window, quality: i32, sink: Sink<'_>) -> Result<Measure, TuneError> {
+    pub fn measure(
+        &self,
+        bench: &Bench<'_>,
+        window: Window,
+        quality: i32,
+        sink: Sink<'_>,
+    ) -> Result<Measure, TuneError> {
         let encode = Key::new(self.encode_facts(bench, window, quality));
         let key = Key::new(json!({
             "kind": "score",
@@ -162,11 +174,12 @@ impl Lab {
             "encode": encode.digest(),
             "encoder": bench.recipe.adapter.name,
             "quality": quality,
-            "source": bench.source.path.file_name().map(|name| name.to_string_lossy()),
             "model": bench.judge.facts(),
             "display": bench.source.format.to_string(),
-        }));
-        let known = |lab: &Self| lab.cache.get::<Measure>(&key).map(|measure| Measure { cached: true, ..measure });
+        }))
+        .noted(bench.source.path.file_name().unwrap_or_default().to_string_lossy());
+        let known =
+            |lab: &Self| lab.cache.get::<Measure>(&key).map(|measure| Measure { cached: true, ..measure });
         let measure = match known(self) {
             Some(measure) => measure,
             None => {

@@ -121,7 +121,8 @@ struct Gathered {
 }
 
 fn check(source: &Source, settings: &LadderSettings) -> Result<(), TuneError> {
-    let invalid = |value: String, reason: String| Err(TuneError::Invalid { name: "resolutions", value, reason });
+    let invalid =
+        |value: String, reason: String| Err(TuneError::Invalid { name: "resolutions", value, reason });
     let (width, height) = source.size();
     if settings.resolutions.is_empty() {
         return invalid(String::new(), "at least one size is needed, as 1280x720".to_owned());
@@ -138,7 +139,13 @@ fn check(source: &Source, settings: &LadderSettings) -> Result<(), TuneError> {
     Ok(())
 }
 
-fn tell_estimate(lab: &Lab, source: &Source, settings: &LadderSettings, windows: &[crate::Window], sink: Sink<'_>) {
+fn tell_estimate(
+    lab: &Lab,
+    source: &Source,
+    settings: &LadderSettings,
+    windows: &[crate::Window],
+    sink: Sink<'_>,
+) {
     let frames = windows.iter().map(|window| window.count.unwrap_or(source.frames)).sum();
     let recipe = |size: &(u32, u32)| crate::Recipe {
         adapter: settings.adapter,
@@ -214,7 +221,8 @@ fn finish(
     mut gathered: Gathered,
 ) -> Ladder {
     gathered.contradictions.dedup();
-    let places: Vec<(f64, f64)> = gathered.points.iter().map(|point| (point.bitrate_kbps, point.vmaf)).collect();
+    let places: Vec<(f64, f64)> =
+        gathered.points.iter().map(|point| (point.bitrate_kbps, point.vmaf)).collect();
     let hull: Vec<Rendition> =
         hull::upper_hull(&places).into_iter().map(|index| gathered.points[index].clone()).collect();
     let useful = useful(&hull, &settings.targets);

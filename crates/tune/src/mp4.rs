@@ -81,12 +81,20 @@ pub fn top_level(file: &mut File) -> std::io::Result<Vec<TopBox>> {
             0 => (length - start, 8),
             1 => {
                 file.read_exact(&mut head[8..])?;
-                (u64::from_be_bytes([head[8], head[9], head[10], head[11], head[12], head[13], head[14], head[15]]), 16)
+                (
+                    u64::from_be_bytes([
+                        head[8], head[9], head[10], head[11], head[12], head[13], head[14], head[15],
+                    ]),
+                    16,
+                )
             }
             size => (size, 8),
         };
         if size < header || start + size > length {
-            return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, "a box reaches beyond the file"));
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::UnexpectedEof,
+                "a box reaches beyond the file",
+            ));
         }
         boxes.push(TopBox { kind, start, size, header });
         start += size;
@@ -201,9 +209,11 @@ pub fn fragments(path: &Path) -> Result<Fragments, TuneError> {
     let mut file = File::open(path).map_err(|error| TuneError::io(path, error))?;
     let boxes = top_level(&mut file).map_err(|error| TuneError::io(path, error))?;
     let moov = boxes.iter().find(|found| &found.kind == b"moov").ok_or_else(|| odd("it has no header"))?;
-    let sidx = boxes.iter().find(|found| &found.kind == b"sidx").ok_or_else(|| odd("it has no segment index"))?;
+    let sidx =
+        boxes.iter().find(|found| &found.kind == b"sidx").ok_or_else(|| odd("it has no segment index"))?;
     let content = sidx.read(&mut file, MAX_MOOV).map_err(|error| TuneError::io(path, error))?;
-    let pieces = index_entries(&content, sidx.start + sidx.size).ok_or_else(|| odd("its segment index is broken"))?;
+    let pieces =
+        index_entries(&content, sidx.start + sidx.size).ok_or_else(|| odd("its segment index is broken"))?;
     Ok(Fragments { init: (0, moov.start + moov.size), index: (sidx.start, sidx.size), pieces })
 }
 

@@ -70,7 +70,9 @@ impl Frame {
     fn around(lines: &[Line]) -> Self {
         let all = || lines.iter().flat_map(|line| line.points.iter());
         let range = |values: &mut dyn Iterator<Item = f64>| {
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            })
         };
         let x = range(&mut all().map(|point| point.0.ln()));
         let y = range(&mut all().map(|point| point.1));
@@ -222,7 +224,8 @@ pub fn comparison(report: &Comparison) -> String {
             None => lines.push(Line { name: row.codec.clone(), points, joined: true, dashed: false }),
         }
     }
-    let targets: Vec<f64> = report.target_vmafs.clone().into_iter().flatten().chain(report.target_vmaf).collect();
+    let targets: Vec<f64> =
+        report.target_vmafs.clone().into_iter().flatten().chain(report.target_vmaf).collect();
     rate_quality("Rate and quality", &lines, &targets)
 }
 
@@ -324,7 +327,12 @@ mod tests {
 
     #[test]
     fn foreign_names_do_not_break_the_page() {
-        let line = Line { name: "<script>".into(), points: vec![(100.0, 90.0), (200.0, 95.0)], joined: true, dashed: false };
+        let line = Line {
+            name: "<script>".into(),
+            points: vec![(100.0, 90.0), (200.0, 95.0)],
+            joined: true,
+            dashed: false,
+        };
         let svg = rate_quality("a & b", &[line], &[92.0]);
         assert!(svg.contains("&lt;script&gt;") && svg.contains("a &amp; b") && !svg.contains("<script>"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));

@@ -31,7 +31,11 @@ impl Pooling {
     const ALL: [Self; 6] = [Self::Mean, Self::Harmonic, Self::Min, Self::P1, Self::P5, Self::P10];
 
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().zip(Self::NAMES).find(|(pooling, _)| **pooling == self).map_or("mean", |(_, name)| name)
+        Self::ALL
+            .iter()
+            .zip(Self::NAMES)
+            .find(|(pooling, _)| **pooling == self)
+            .map_or("mean", |(_, name)| name)
     }
 
     /// The frames' scores in one number; NaN without frames.
@@ -87,7 +91,8 @@ impl Judge {
     }
 
     pub fn of(spec: &ModelSpec) -> Result<Self, TuneError> {
-        let plan = Plan::new(std::slice::from_ref(spec), &[], true).map_err(|error| TuneError::Model(chain(&error)))?;
+        let plan = Plan::new(std::slice::from_ref(spec), &[], true)
+            .map_err(|error| TuneError::Model(chain(&error)))?;
         let model = plan.models().next().ok_or_else(|| TuneError::Model("there is none".to_owned()))?;
         let (column, label, sha256) = (model.name.clone(), spec.label(), model.sha256.clone());
         let ceiling = model.model.clip.map(|clip| clip.max);
@@ -121,7 +126,8 @@ impl Judge {
             }
             Flow::Continue
         };
-        let failed = |reason: String| TuneError::Score { what: format!("scoring {}", source.path.display()), reason };
+        let failed =
+            |reason: String| TuneError::Score { what: format!("scoring {}", source.path.display()), reason };
         let outcome = visus_engine::run(&self.plan, reference, distorted, &settings, cancel, &mut sink);
         let outcome = outcome.map_err(|error| match error {
             EngineError::Cancelled => TuneError::Cancelled,
@@ -129,10 +135,14 @@ impl Judge {
             other => failed(chain(&other)),
         })?;
         if let Some(side) = outcome.shorter {
-            return Err(failed(format!("the {side} video ended after {} frames, the other one went on", outcome.frames)));
+            return Err(failed(format!(
+                "the {side} video ended after {} frames, the other one went on",
+                outcome.frames
+            )));
         }
         let column = outcome.scores.column(&self.column);
-        let scores: Vec<f64> = column.into_iter().flat_map(|column| column.iter().map(|(_, score)| score)).collect();
+        let scores: Vec<f64> =
+            column.into_iter().flat_map(|column| column.iter().map(|(_, score)| score)).collect();
         let whole = scores.len() as u64 == outcome.frames && scores.iter().all(|score| score.is_finite());
         if whole { Ok(scores) } else { Err(failed("some frames have no score".to_owned())) }
     }
@@ -142,7 +152,9 @@ impl Judge {
 fn spec(text: &str) -> Result<ModelSpec, TuneError> {
     let full = match text {
         _ if visus_engine::model::builtin(text).is_some() => format!("version={text}"),
-        _ if visus_engine::model::builtin(&format!("vmaf_{text}")).is_some() => format!("version=vmaf_{text}"),
+        _ if visus_engine::model::builtin(&format!("vmaf_{text}")).is_some() => {
+            format!("version=vmaf_{text}")
+        }
         _ if text.ends_with(".json") && !text.contains('=') => format!("path={text}"),
         _ => text.to_owned(),
     };

@@ -69,7 +69,13 @@ pub fn search<T, E>(
     quest: Quest<T>,
     mut measure: impl FnMut(u32) -> Result<(f64, T), E>,
 ) -> Result<Found<T>, E> {
-    let mut state = State { target: quest.target, first: quest.first, last: quest.last, slope: quest.slope, samples: quest.known };
+    let mut state = State {
+        target: quest.target,
+        first: quest.first,
+        last: quest.last,
+        slope: quest.slope,
+        samples: quest.known,
+    };
     let mut left = MAX_ENCODES;
     let mut looked_past = false;
     while left > 0 {
@@ -160,7 +166,8 @@ impl<T> State<T> {
 
     /// The second difference through the nearest other measurement; 0 without one.
     fn bend(&self, good: &Measured<T>, bad: &Measured<T>, slope: f64) -> f64 {
-        let other = |sample: &&Measured<T>| sample.position != good.position && sample.position != bad.position;
+        let other =
+            |sample: &&Measured<T>| sample.position != good.position && sample.position != bad.position;
         let distance = |sample: &&Measured<T>| {
             sample.position.abs_diff(good.position).min(sample.position.abs_diff(bad.position))
         };
@@ -241,13 +248,18 @@ mod tests {
             for bend in [0.5, 1.0, 2.0, 4.0] {
                 for reach in [0.3, 1.0, 3.0] {
                     let curve = |position: u32| {
-                        (103.0 - 100.0 * reach * (f64::from(position) / f64::from(last.max(1))).powf(bend)).min(100.0)
+                        (103.0 - 100.0 * reach * (f64::from(position) / f64::from(last.max(1))).powf(bend))
+                            .min(100.0)
                     };
                     for tenth in 0..105 {
                         let target = f64::from(tenth);
                         let (found, asked) = run(target, last, start, curve);
                         let best = found.best().map(|best| best.position);
-                        assert_eq!(best, sweep(target, last, curve), "target {target}, {last}, {bend}, {reach}");
+                        assert_eq!(
+                            best,
+                            sweep(target, last, curve),
+                            "target {target}, {last}, {bend}, {reach}"
+                        );
                         assert!(asked <= MAX_ENCODES, "{asked} encodes for target {target}");
                         assert!(found.proven, "target {target}");
                     }
@@ -290,7 +302,8 @@ mod tests {
     #[test]
     fn what_is_known_costs_nothing() {
         let curve = |position: u32| 100.0 - f64::from(position);
-        let known = (0..=51).map(|position| Measured { position, score: curve(position), detail: () }).collect();
+        let known =
+            (0..=51).map(|position| Measured { position, score: curve(position), detail: () }).collect();
         let quest = Quest { target: 90.0, first: 0, last: 51, start: 20, slope: 0.9, known };
         let found = search(quest, |_| Err("nothing is to be measured")).unwrap();
         assert_eq!(found.best().unwrap().position, 10);

@@ -82,7 +82,9 @@ impl Source {
             return Err(unreadable("it is not a regular file".to_owned()));
         }
         if raw.is_none() && looks_raw(path) {
-            return Err(unreadable("raw video needs its width, height, pixel format and frame rate".to_owned()));
+            return Err(unreadable(
+                "raw video needs its width, height, pixel format and frame rate".to_owned(),
+            ));
         }
         let mut source = match raw {
             Some(raw) => Self::raw(path, raw, metadata.len())?,
@@ -95,9 +97,16 @@ impl Source {
     }
 
     fn raw(path: &Path, raw: RawShape, bytes: u64) -> Result<Self, TuneError> {
-        let invalid = |value: &str, reason: String| TuneError::Invalid { name: "pix_fmt", value: value.to_owned(), reason };
+        let invalid = |value: &str, reason: String| TuneError::Invalid {
+            name: "pix_fmt",
+            value: value.to_owned(),
+            reason,
+        };
         let (chroma, depth) = planar(&raw.pix_fmt).ok_or_else(|| {
-            invalid(&raw.pix_fmt, "must be yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le for more bits".to_owned())
+            invalid(
+                &raw.pix_fmt,
+                "must be yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le for more bits".to_owned(),
+            )
         })?;
         let format = Format::new(raw.width, raw.height, chroma, depth)
             .map_err(|error| TuneError::Source { path: path.to_owned(), reason: error.to_string() })?;
@@ -114,7 +123,20 @@ impl Source {
         }
         let (pix_fmt, rate) = (raw.pix_fmt.clone(), raw.rate);
         let (path, demuxer, map) = (path.to_owned(), "rawvideo".to_owned(), "0:v:0".to_owned());
-        Ok(Self { path, format, pix_fmt, rate, frames, bytes, digest: String::new(), demuxer, map, raw: Some(raw), seekable: true, every_frame: PASS })
+        Ok(Self {
+            path,
+            format,
+            pix_fmt,
+            rate,
+            frames,
+            bytes,
+            digest: String::new(),
+            demuxer,
+            map,
+            raw: Some(raw),
+            seekable: true,
+            every_frame: PASS,
+        })
     }
 
     fn probed(path: &Path, tools: &Tools, cancel: &Cancel) -> Result<Self, TuneError> {
@@ -125,14 +147,29 @@ impl Source {
         })?;
         let format = probe.format(true).map_err(|error| unreadable(error.to_string()))?;
         // RGB becomes YUV on the way to the encoder and to the measurement alike.
-        let pix_fmt = if probe.delivery.rgb { plain_pix_fmt(&format) } else { probe.delivery.pix_fmt.clone() };
-        let rate = probe.frame_rate.ok_or_else(|| unreadable("it does not tell its frame rate".to_owned()))?;
+        let pix_fmt =
+            if probe.delivery.rgb { plain_pix_fmt(&format) } else { probe.delivery.pix_fmt.clone() };
+        let rate =
+            probe.frame_rate.ok_or_else(|| unreadable("it does not tell its frame rate".to_owned()))?;
         let seconds = probe.duration.unwrap_or(0.0) * f64::from(rate.0) / f64::from(rate.1);
         let frames = probe.frames.unwrap_or(seconds.round() as u64);
         let demuxer = probe.container.split(',').next().unwrap_or_default().to_owned();
         let seekable = INDEXED.contains(&&*demuxer) && !probe.variable_rate;
         let (path, map) = (path.to_owned(), format!("0:{}", probe.stream));
-        Ok(Self { path, format, pix_fmt, rate, frames, bytes: 0, digest: String::new(), demuxer, map, raw: None, seekable, every_frame: PASS })
+        Ok(Self {
+            path,
+            format,
+            pix_fmt,
+            rate,
+            frames,
+            bytes: 0,
+            digest: String::new(),
+            demuxer,
+            map,
+            raw: None,
+            seekable,
+            every_frame: PASS,
+        })
     }
 
     pub fn fps(&self) -> f64 {
@@ -214,7 +251,8 @@ impl Window {
 /// Chroma and depth of a planar format by ffmpeg's name.
 fn planar(name: &str) -> Option<(Chroma, u8)> {
     let families = [("yuv420p", Chroma::C420), ("yuv422p", Chroma::C422), ("yuv444p", Chroma::C444)];
-    let (bits, chroma) = families.iter().find_map(|(family, chroma)| Some((name.strip_prefix(family)?, *chroma)))?;
+    let (bits, chroma) =
+        families.iter().find_map(|(family, chroma)| Some((name.strip_prefix(family)?, *chroma)))?;
     let depth = match bits {
         "" => 8,
         bits => bits.strip_suffix("le")?.parse().ok().filter(|bits| (9..=16).contains(bits))?,
@@ -234,7 +272,12 @@ pub(crate) fn plain_pix_fmt(format: &Format) -> String {
 }
 
 /// The hash of a file's bytes. It is remembered for as long as the file stays the same by size, time and place.
-fn digest(path: &Path, metadata: &std::fs::Metadata, cache: &Cache, cancel: &Cancel) -> Result<String, TuneError> {
+fn digest(
+    path: &Path,
+    metadata: &std::fs::Metadata,
+    cache: &Cache,
+    cancel: &Cancel,
+) -> Result<String, TuneError> {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let place = std::fs::canonicalize(path).map_err(|error| TuneError::io(path, error))?;
     let key = Key::new(json!({
@@ -249,7 +292,9 @@ fn digest(path: &Path, metadata: &std::fs::Metadata, cache: &Cache, cancel: &Can
     }
     let digest = hash_file(path, cancel)?;
     // A file that was changed within the clock's grain could be taken for the old one.
-    if modified.is_some_and(|time| UNIX_EPOCH.elapsed().is_ok_and(|now| now.saturating_sub(time).as_secs() >= 2)) {
+    if modified
+        .is_some_and(|time| UNIX_EPOCH.elapsed().is_ok_and(|now| now.saturating_sub(time).as_secs() >= 2))
+    {
         let _ = cache.put(&key, &digest);
     }
     Ok(digest)

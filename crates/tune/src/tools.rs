@@ -62,7 +62,8 @@ impl Tools {
     /// Starts ffmpeg for its output.
     pub(crate) fn stream(&self, args: &[OsString], cancel: &Cancel) -> Result<Stream, TuneError> {
         let cancel = cancel.clone();
-        Stream::start(&self.errand(args, self.limit), move || cancel.is_fired()).map_err(|broken| self.broken(broken))
+        Stream::start(&self.errand(args, self.limit), move || cancel.is_fired())
+            .map_err(|broken| self.broken(broken))
     }
 
     /// Runs ffmpeg to its end; `-progress pipe:1` must be among the arguments. `frames` hears how many frames are done.
@@ -79,7 +80,8 @@ impl Tools {
             match reader.read_line(&mut line) {
                 Ok(0) => break,
                 Ok(_) => {
-                    if let Some(done) = line.strip_prefix("frame=").and_then(|rest| rest.trim().parse().ok()) {
+                    if let Some(done) = line.strip_prefix("frame=").and_then(|rest| rest.trim().parse().ok())
+                    {
                         frames(done);
                     }
                 }

@@ -45,8 +45,11 @@ fn encoders_are_compared_and_the_absent_ones_told() {
     let delta = report.bd_rate.iter().find(|delta| delta.encoder == "libx265").unwrap();
     assert!(delta.bd_rate_percent.is_some(), "{delta:?}");
     assert!(plot::comparison(&report).contains("libx265"));
-    let several = compare(&lab, &source, &judge(&source), &comparison(&["libx265", "libx264"], &[94.0, 90.0]), &silent).unwrap();
-    let order: Vec<(&str, f64)> = several.rows.iter().map(|row| (row.codec.as_str(), row.target_vmaf)).collect();
+    let several =
+        compare(&lab, &source, &judge(&source), &comparison(&["libx265", "libx264"], &[94.0, 90.0]), &silent)
+            .unwrap();
+    let order: Vec<(&str, f64)> =
+        several.rows.iter().map(|row| (row.codec.as_str(), row.target_vmaf)).collect();
     assert_eq!(order, [("libx265", 94.0), ("libx265", 90.0), ("libx264", 94.0), ("libx264", 90.0)]);
     assert_eq!((several.schema_version, several.target_vmafs), (Some(2), Some(vec![94.0, 90.0])));
     let none = compare(&lab, &source, &judge(&source), &comparison(&["nonsense"], &[94.0]), &silent).unwrap();
@@ -56,13 +59,25 @@ fn encoders_are_compared_and_the_absent_ones_told() {
 /// What ffprobe reads in a file: width, height and codec of each stream.
 fn probed(path: &std::path::Path) -> Vec<String> {
     let output = Command::new(tools().media.ffprobe)
-        .args(["-v", "error", "-count_packets", "-show_entries", "stream=codec_name,width,height,nb_read_packets", "-of", "csv=p=0"])
+        .args([
+            "-v",
+            "error",
+            "-count_packets",
+            "-show_entries",
+            "stream=codec_name,width,height,nb_read_packets",
+            "-of",
+            "csv=p=0",
+        ])
         .arg(path)
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(|line| line.trim_end_matches(',').to_owned()).collect();
+    let mut lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| line.trim_end_matches(',').to_owned())
+        .collect();
     lines.sort();
     lines.dedup();
     lines
@@ -86,12 +101,23 @@ fn a_ladder_is_packaged_and_read_back() {
         samples: SamplePlan { count: Some(0), seconds: 1.0 },
     };
     let error = ladder(&lab, &source, &judge, &settings(&[(512, 288)]), &silent).unwrap_err();
-    assert!(error.to_string().contains("invalid resolutions '512x288': larger than the source, which is 256x144"), "{error}");
-    assert!(matches!(ladder(&lab, &source, &judge, &settings(&[(127, 72)]), &silent), Err(TuneError::Invalid { .. })));
+    assert!(
+        error.to_string().contains("invalid resolutions '512x288': larger than the source, which is 256x144"),
+        "{error}"
+    );
+    assert!(matches!(
+        ladder(&lab, &source, &judge, &settings(&[(127, 72)]), &silent),
+        Err(TuneError::Invalid { .. })
+    ));
     let settings = settings(&[(256, 144), (128, 72)]);
     let found = ladder(&lab, &source, &judge, &settings, &silent).unwrap();
     assert_eq!(found.renditions.len(), 2, "{found:?}");
-    assert!(found.renditions.windows(2).all(|pair| pair[0].bitrate_kbps < pair[1].bitrate_kbps && pair[0].vmaf < pair[1].vmaf));
+    assert!(
+        found
+            .renditions
+            .windows(2)
+            .all(|pair| pair[0].bitrate_kbps < pair[1].bitrate_kbps && pair[0].vmaf < pair[1].vmaf)
+    );
     assert!(found.renditions[1].vmaf >= 90.0, "the best rendition meets the best target: {found:?}");
     // The small size is judged enlarged: at a fine setting it still lacks detail.
     assert!(found.samples.iter().any(|sample| sample.width == 128));
@@ -100,8 +126,11 @@ fn a_ladder_is_packaged_and_read_back() {
     let folder = place.path("out");
     let package = manifest::package(&lab, &source, &judge, &settings, &found, &folder, &silent).unwrap();
     let expected: Vec<String> = {
-        let mut lines: Vec<String> =
-            found.renditions.iter().map(|rendition| format!("h264,{},{},60", rendition.width, rendition.height)).collect();
+        let mut lines: Vec<String> = found
+            .renditions
+            .iter()
+            .map(|rendition| format!("h264,{},{},60", rendition.width, rendition.height))
+            .collect();
         lines.sort();
         lines.dedup();
         lines
@@ -127,7 +156,8 @@ fn shots_get_settings_of_their_own_and_are_joined() {
     let lab = place.lab();
     let source = place.source(&lab, &path);
     let found = shots::find(&source, &DetectSettings::default(), &lab.tools, &lab.cancel, &silent).unwrap();
-    let boundaries: Vec<(u64, Kind)> = found.boundaries.iter().map(|boundary| (boundary.frame, boundary.kind)).collect();
+    let boundaries: Vec<(u64, Kind)> =
+        found.boundaries.iter().map(|boundary| (boundary.frame, boundary.kind)).collect();
     assert_eq!((boundaries, found.frames), (vec![(20, Kind::Cut)], 40));
     for (encoder, codec) in [("libx264", "avc1."), ("libsvtav1", "av01.")] {
         let settings = ShotSettings {

@@ -86,7 +86,13 @@ fn the_second_time_nothing_is_computed() {
     std::fs::copy(&path, &copy).unwrap();
     let lab = place.lab();
     let source = place.source(&lab, &copy);
-    assert!(find(&lab, &source, &judge(&source), &settings("libx264", 92.0), &silent).unwrap().samples.iter().all(|s| s.cached));
+    assert!(
+        find(&lab, &source, &judge(&source), &settings("libx264", 92.0), &silent)
+            .unwrap()
+            .samples
+            .iter()
+            .all(|s| s.cached)
+    );
     let other = place.clip("other.mkv", &noisy(0.8));
     let source = place.source(&lab, &other);
     assert!(!find(&lab, &source, &judge(&source), &settings("libx264", 92.0), &silent).unwrap().from_cache);
@@ -129,12 +135,27 @@ fn limits_and_unreachable_targets_are_answers() {
     let unreachable = ask(&settings("libx264", 100.5));
     assert!(!unreachable.ok && unreachable.quality.is_none());
     let why = unreachable.why.unwrap();
-    assert!(why.contains("out of reach (this model gives at most 100)") && why.contains("best measured"), "{why}");
-    let small = ask(&FindSettings { max_size: Some(1000), output: Some(place.path("no.mp4")), ..settings("libx264", 90.0) });
-    assert!(!small.ok && small.why.as_ref().unwrap().contains("more than the 1000 allowed"), "{:?}", small.why);
+    assert!(
+        why.contains("out of reach (this model gives at most 100)") && why.contains("best measured"),
+        "{why}"
+    );
+    let small = ask(&FindSettings {
+        max_size: Some(1000),
+        output: Some(place.path("no.mp4")),
+        ..settings("libx264", 90.0)
+    });
+    assert!(
+        !small.ok && small.why.as_ref().unwrap().contains("more than the 1000 allowed"),
+        "{:?}",
+        small.why
+    );
     assert!(!place.path("no.mp4").exists());
     let saving = ask(&FindSettings { min_savings: Some(99.9), ..settings("libx264", 90.0) });
-    assert!(!saving.ok && saving.why.as_ref().unwrap().contains("less than the 99.9 % asked for"), "{:?}", saving.why);
+    assert!(
+        !saving.ok && saving.why.as_ref().unwrap().contains("less than the 99.9 % asked for"),
+        "{:?}",
+        saving.why
+    );
     let strict = ask(&FindSettings { pooling: Pooling::P5, ..settings("libx264", 90.0) });
     let mean = ask(&settings("libx264", 90.0));
     assert!(strict.quality <= mean.quality, "{:?} {:?}", strict.quality, mean.quality);
@@ -161,7 +182,8 @@ fn bad_input_gets_a_clear_answer() {
     assert!(matches!(encoders::by_name("libx999"), Err(TuneError::UnknownEncoder { .. })));
     let odd = place.clip("odd.mkv", "testsrc2=s=400x300:r=25:d=0.4,format=yuv444p,crop=321:181");
     let source = open(&odd).unwrap();
-    let error = find(&lab, &source, &judge(&source), &settings("libx264", 90.0), &silent).unwrap_err().chain();
+    let error =
+        find(&lab, &source, &judge(&source), &settings("libx264", 90.0), &silent).unwrap_err().chain();
     assert!(error.contains("libx264") && error.contains("not divisible by 2"), "{error}");
 }
 
@@ -175,7 +197,13 @@ fn a_fired_switch_ends_it() {
     let sink = move |_| cancel.fire();
     let result = find(&lab, &source, &judge(&source), &settings("libx265", 95.0), &sink);
     assert!(matches!(result, Err(TuneError::Cancelled)), "{result:?}");
-    assert!(!visus_tune::cache::Cache::open(&place.path("cache"), 1 << 30).unwrap().workspaces().join("0.mp4").exists());
+    assert!(
+        !visus_tune::cache::Cache::open(&place.path("cache"), 1 << 30)
+            .unwrap()
+            .workspaces()
+            .join("0.mp4")
+            .exists()
+    );
 }
 
 /// A window of every kind of file holds the same frames: the sizes of lossless encodes tell.
@@ -217,7 +245,8 @@ fn windows_are_exact_to_the_frame() {
         let judge = judge(&source);
         let (recipe, available) = lab.recipe(adapter, &source, &Choices::default(), None).unwrap();
         let bench = Bench { source: &source, recipe, available, judge: &judge, label: "x".to_owned() };
-        let bytes = |start: u64| lab.encode(&bench, Window::new(start, 5), 0, &silent).unwrap().facts.video_bytes;
+        let bytes =
+            |start: u64| lab.encode(&bench, Window::new(start, 5), 0, &silent).unwrap().facts.video_bytes;
         sizes.push([0, 1, 17, 43].map(bytes));
     }
     assert!(sizes.windows(2).all(|pair| pair[0] == pair[1]), "{sizes:?}");

@@ -42,9 +42,7 @@ impl Detector {
                 Arc::clone(tried.entry(adapter.name).or_insert(answer))
             }
         };
-        (*answer)
-            .clone()
-            .map_err(|reason| TuneError::EncoderAbsent { name: adapter.name.to_owned(), reason })
+        (*answer).clone().map_err(|reason| TuneError::EncoderAbsent { name: adapter.name.to_owned(), reason })
     }
 
     fn attempt(&self, adapter: &'static Adapter) -> Result<Available, String> {
@@ -87,7 +85,8 @@ impl Detector {
 
 /// One small frame. x264 tells its version only inside the stream, so that one is printed.
 fn trial_arguments(adapter: &Adapter) -> Vec<String> {
-    let head = ["-hide_banner", "-nostdin", "-nostats", "-f", "lavfi", "-i", "color=gray:s=256x144:r=5:d=0.2"];
+    let head =
+        ["-hide_banner", "-nostdin", "-nostats", "-f", "lavfi", "-i", "color=gray:s=256x144:r=5:d=0.2"];
     let tail: &[&str] =
         if adapter.name == "libx264" { &["-f", "h264", "pipe:1"] } else { &["-f", "null", "-"] };
     let mut args: Vec<String> = head.iter().map(|&word| word.to_owned()).collect();
@@ -129,7 +128,9 @@ fn library_version(adapter: &Adapter, log: &str, stream: &str) -> Option<String>
 
 /// The line of an ffmpeg log that says what went wrong, without addresses.
 pub(crate) fn reason(log: &str) -> String {
-    let told = |line: &&str| !line.trim().is_empty() && !line.starts_with(' ') && !line.contains("Conversion failed");
+    let told = |line: &&str| {
+        !line.trim().is_empty() && !line.starts_with(' ') && !line.contains("Conversion failed")
+    };
     let complaint = |line: &&str| {
         let line = line.to_ascii_lowercase();
         ["cannot", "error", "unsupported", "no ", "not ", "invalid", "failed", "unable", "unrecognized"]
@@ -137,7 +138,8 @@ pub(crate) fn reason(log: &str) -> String {
             .any(|word| line.contains(word))
     };
     let lines: Vec<&str> = log.lines().filter(told).filter(|line| !line.starts_with("Svt[info]")).collect();
-    let line = lines.iter().copied().find(complaint).or(lines.last().copied()).unwrap_or("no reason was given");
+    let line =
+        lines.iter().copied().find(complaint).or(lines.last().copied()).unwrap_or("no reason was given");
     without_address(line)
 }
 

@@ -2,8 +2,8 @@
 
 mod detect;
 
-pub use detect::{Available, Detector};
 pub(crate) use detect::reason;
+pub use detect::{Available, Detector};
 
 use crate::TuneError;
 
@@ -126,7 +126,9 @@ const HVC1: &[&str] = &["-tag:v", "hvc1"];
 /// Every encoder that is known, in the order in which lists show them.
 pub static ADAPTERS: &[Adapter] = &[
     software("libx264", "h264", Knob::new("crf", 0, 51, 24), Turn::Option("-crf")).speed("-preset", "medium"),
-    software("libx265", "hevc", Knob::new("crf", 0, 51, 26), Turn::Option("-crf")).speed("-preset", "medium").always(HVC1),
+    software("libx265", "hevc", Knob::new("crf", 0, 51, 26), Turn::Option("-crf"))
+        .speed("-preset", "medium")
+        .always(HVC1),
     software("libsvtav1", "av1", Knob::new("crf", 0, 63, 34), Turn::Option("-crf")).speed("-preset", "8"),
     software("libaom-av1", "av1", Knob::new("crf", 0, 63, 32), Turn::WithoutRate("-crf"))
         .speed("-cpu-used", "6")
@@ -147,8 +149,18 @@ pub static ADAPTERS: &[Adapter] = &[
     device("av1_amf", "av1", Knob::new("qp", 1, 255, 120), Turn::Amf),
     device("h264_videotoolbox", "h264", QV, Turn::Option("-q:v")),
     device("hevc_videotoolbox", "hevc", QV, Turn::Option("-q:v")).always(HVC1),
-    device("prores_videotoolbox", "prores", Knob::new("profile", 0, 3, 2).higher_is_better(), Turn::Option("-profile:v")),
-    software("prores_ks", "prores", Knob::new("profile", 0, 3, 2).higher_is_better(), Turn::Option("-profile:v")),
+    device(
+        "prores_videotoolbox",
+        "prores",
+        Knob::new("profile", 0, 3, 2).higher_is_better(),
+        Turn::Option("-profile:v"),
+    ),
+    software(
+        "prores_ks",
+        "prores",
+        Knob::new("profile", 0, 3, 2).higher_is_better(),
+        Turn::Option("-profile:v"),
+    ),
 ];
 
 /// Names that mean an encoder of another name.
@@ -193,7 +205,10 @@ impl Adapter {
         let mut args = vec!["-c:v".to_owned(), self.name.to_owned()];
         args.extend(self.quality_arguments(quality));
         if let Some(speed) = &self.speed {
-            args.extend([speed.option.to_owned(), choices.preset.as_deref().unwrap_or(speed.usual).to_owned()]);
+            args.extend([
+                speed.option.to_owned(),
+                choices.preset.as_deref().unwrap_or(speed.usual).to_owned(),
+            ]);
         } else if let Some(preset) = &choices.preset {
             args.extend(["-preset".to_owned(), preset.clone()]);
         }
@@ -248,7 +263,8 @@ impl Adapter {
 /// Chroma (1 for 4:2:0, 2 for 4:2:2, 3 for 4:4:4) and depth of a format by its name.
 fn shape(name: &str) -> (u32, u32) {
     let chroma = if name.contains("444") { 3 } else { 1 + u32::from(name.contains("422")) };
-    let bits = name.rsplit_once('p').map_or("", |(_, bits)| bits).trim_end_matches("le").trim_end_matches("be");
+    let bits =
+        name.rsplit_once('p').map_or("", |(_, bits)| bits).trim_end_matches("le").trim_end_matches("be");
     (chroma, bits.parse().unwrap_or(8))
 }
 
@@ -299,7 +315,10 @@ mod tests {
         let crf = by_name("libx264").unwrap().knob;
         assert_eq!((crf.value(0), crf.value(23), crf.last(), crf.position(51)), (0, 23, 51, 51));
         let quality = by_name("hevc_videotoolbox").unwrap().knob;
-        assert_eq!((quality.value(0), quality.value(99), quality.last(), quality.position(65)), (100, 1, 99, 35));
+        assert_eq!(
+            (quality.value(0), quality.value(99), quality.last(), quality.position(65)),
+            (100, 1, 99, 35)
+        );
         for adapter in ADAPTERS {
             let knob = &adapter.knob;
             assert!((knob.min..=knob.max).contains(&knob.start), "{}", adapter.name);

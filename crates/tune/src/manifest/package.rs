@@ -71,7 +71,8 @@ pub fn package(
 /// The same video with an index, in fragments that begin with key frames.
 fn fragment(lab: &Lab, path: &Path) -> Result<PathBuf, TuneError> {
     let output = lab.fresh("mp4");
-    let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-y", "-v", "error", "-f", "mov", "-i"].map(OsString::from).to_vec();
+    let mut args: Vec<OsString> =
+        ["-hide_banner", "-nostdin", "-y", "-v", "error", "-f", "mov", "-i"].map(OsString::from).to_vec();
     args.push(file_url(path));
     let words = ["-map", "0:v:0", "-c", "copy", "-movflags", "+frag_keyframe+dash+global_sidx+skip_trailer"];
     args.extend(words.map(OsString::from));

@@ -49,7 +49,8 @@ fn a_master_playlist() {
 
 #[test]
 fn a_media_playlist() {
-    let fragments = Fragments { init: (0, 800), index: (800, 56), pieces: vec![(856, 1000, 2.0), (1856, 500, 1.5)] };
+    let fragments =
+        Fragments { init: (0, 800), index: (800, 56), pieces: vec![(856, 1000, 2.0), (1856, 500, 1.5)] };
     assert_eq!(
         hls::media("a.mp4", &fragments),
         "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n\

@@ -102,11 +102,13 @@ fn cuts_and_flashes(traits: &[Traits], threshold: f32) -> (Vec<usize>, Vec<usize
 fn is_jump(traits: &[Traits], frame: usize, threshold: f32) -> bool {
     let here = &traits[frame];
     let large = here.difference >= threshold && here.residual >= threshold / 3.0;
-    let other = here.difference >= threshold / 2.0 && here.residual >= threshold / 4.0 && here.histogram >= 0.4;
+    let other =
+        here.difference >= threshold / 2.0 && here.residual >= threshold / 4.0 && here.histogram >= 0.4;
     if !large && !other {
         return false;
     }
-    let around = (frame.saturating_sub(3).max(1)..(frame + 4).min(traits.len())).filter(|other| *other != frame);
+    let around =
+        (frame.saturating_sub(3).max(1)..(frame + 4).min(traits.len())).filter(|other| *other != frame);
     let mut residuals: Vec<f32> = around.map(|other| traits[other].residual).collect();
     residuals.sort_by(f32::total_cmp);
     // The middle of the neighbours: a flash or a second cut nearby does not hide this one.
@@ -147,7 +149,13 @@ fn fades(traits: &[Traits], cuts: &[usize]) -> Vec<Boundary> {
     found
 }
 
-fn dissolves(traits: &[Traits], cuts: &[usize], fades: &[Boundary], flashes: &[usize], threshold: f32) -> Vec<Boundary> {
+fn dissolves(
+    traits: &[Traits],
+    cuts: &[usize],
+    fades: &[Boundary],
+    flashes: &[usize],
+    threshold: f32,
+) -> Vec<Boundary> {
     let is_slow_change = |frame: usize| {
         let here = &traits[frame];
         let ends_flat = here.spread < FLAT || frame < SLOW || traits[frame - SLOW].spread < FLAT;
@@ -182,7 +190,9 @@ fn without_short(boundaries: Vec<Boundary>, shortest: u64, frames: u64) -> Vec<B
         let start = kept.last().map_or(0, |last| last.frame);
         if boundary.frame - start >= shortest {
             kept.push(boundary);
-        } else if let Some(last) = kept.last_mut().filter(|last| last.kind != Kind::Cut && boundary.kind == Kind::Cut) {
+        } else if let Some(last) =
+            kept.last_mut().filter(|last| last.kind != Kind::Cut && boundary.kind == Kind::Cut)
+        {
             *last = boundary;
         }
     }

@@ -83,11 +83,18 @@ impl Look {
         }
         for (lag, value) in traits.lagged.iter_mut().enumerate() {
             // Only after a jump is it worth knowing; then motion must not hide that the old picture is back.
-            let back = |old| if self.after_jump > 0 { residual(old, &small) } else { difference(&old.samples, &small.samples) };
+            let back = |old| {
+                if self.after_jump > 0 {
+                    residual(old, &small)
+                } else {
+                    difference(&old.samples, &small.samples)
+                }
+            };
             *value = before(lag + 2).map_or(f32::MAX, back);
         }
         if let (Some(old), Some(middle)) = (before(SLOW), before(SLOW / 2)) {
-            let [old, middle, new] = [&old.samples, &middle.samples, &small.samples].map(|samples| centred(samples));
+            let [old, middle, new] =
+                [&old.samples, &middle.samples, &small.samples].map(|samples| centred(samples));
             traits.slow = difference(&old, &new);
             traits.bend = bend(&old, &middle, &new);
             traits.alike = correlation(&old, &new);
@@ -110,7 +117,8 @@ fn small<T: Sample>(plane: visus_video::Plane<'_, T>, shift: u8) -> (Small, f32)
     let mut samples = Vec::with_capacity(columns * rows);
     let mut histogram = [0f32; BINS];
     for row in 0..rows.min(plane.height()) {
-        let lines = row * plane.height() / rows..((row + 1) * plane.height() / rows).max(row * plane.height() / rows + 1);
+        let lines = row * plane.height() / rows
+            ..((row + 1) * plane.height() / rows).max(row * plane.height() / rows + 1);
         let mut sums = vec![0u64; columns];
         for line in lines.clone() {
             add_blocks(plane.row(line), &mut sums);
@@ -198,7 +206,13 @@ fn residual(old: &Small, new: &Small) -> f32 {
     sum / count.max(1) as f32
 }
 
-fn best_match(old: &Small, new: &Small, from: (usize, usize), to: (usize, usize), size: (usize, usize)) -> f32 {
+fn best_match(
+    old: &Small,
+    new: &Small,
+    from: (usize, usize),
+    to: (usize, usize),
+    size: (usize, usize),
+) -> f32 {
     let mut best = f32::MAX;
     for dy in -REACH..=REACH {
         for dx in -REACH..=REACH {

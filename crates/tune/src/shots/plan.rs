@@ -35,10 +35,12 @@ fn quoted(word: &str) -> String {
 
 /// A row per shot.
 pub fn csv(plan: &ShotPlan) -> String {
-    let mut text = "shot,start_frame,end_frame,crf,predicted_vmaf,bitrate_kbps,begins_with,ok,error\n".to_owned();
+    let mut text =
+        "shot,start_frame,end_frame,crf,predicted_vmaf,bitrate_kbps,begins_with,ok,error\n".to_owned();
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
     for (index, row) in plan.shots.iter().enumerate() {
-        let error = row.error.as_deref().map_or(String::new(), |error| format!("\"{}\"", error.replace('"', "\"\"")));
+        let error =
+            row.error.as_deref().map_or(String::new(), |error| format!("\"{}\"", error.replace('"', "\"\"")));
         text.push_str(&format!(
             "{index},{},{},{},{},{},{},{},{error}\n",
             row.start_frame,
@@ -102,7 +104,10 @@ mod tests {
             model: "m".into(),
             shots: vec![row(0, 100, 20), row(100, 200, 26)],
             flashes: Vec::new(),
-            segment_commands: vec![vec!["ffmpeg".into(), "-i".into(), "file:a b's.mp4".into()], vec!["ffmpeg".into()]],
+            segment_commands: vec![
+                vec!["ffmpeg".into(), "-i".into(), "file:a b's.mp4".into()],
+                vec!["ffmpeg".into()],
+            ],
             concat_command: vec!["ffmpeg".into(), "-f".into(), "concat".into()],
             output: None,
             output_error: None,

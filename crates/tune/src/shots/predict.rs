@@ -51,7 +51,8 @@ fn rounded(value: f64) -> f64 {
 
 /// The same as a table.
 pub fn predicted_csv(shots: &[PredictedShot]) -> String {
-    let mut text = "shot_id,start_frame,end_frame,frames,mean_complexity,mean_motion,predicted_crf\n".to_owned();
+    let mut text =
+        "shot_id,start_frame,end_frame,frames,mean_complexity,mean_motion,predicted_crf\n".to_owned();
     for shot in shots {
         text.push_str(&format!(
             "{},{},{},{},{},{},{}\n",
@@ -73,7 +74,8 @@ mod tests {
     use super::*;
 
     fn guess(complexity: f64, motion: f64, target: f64) -> PredictedShot {
-        let shots = Shots { shots: vec![Shot { start: 10, end: 30, complexity, motion }], ..Shots::default() };
+        let shots =
+            Shots { shots: vec![Shot { start: 10, end: 30, complexity, motion }], ..Shots::default() };
         predict(&shots, &PredictSettings { target, crf_min: 18, crf_max: 35 }).remove(0)
     }
 

@@ -80,7 +80,10 @@ fn hard_cuts_are_found_to_the_frame() {
         _ => c(frame, x, y),
     });
     assert_eq!(boundaries(&shots), [(25, Kind::Cut), (40, Kind::Cut)]);
-    assert_eq!(shots.shots.iter().map(|shot| (shot.start, shot.end)).collect::<Vec<_>>(), [(0, 25), (25, 40), (40, 75)]);
+    assert_eq!(
+        shots.shots.iter().map(|shot| (shot.start, shot.end)).collect::<Vec<_>>(),
+        [(0, 25), (25, 40), (40, 75)]
+    );
     assert!(shots.flashes.is_empty());
 }
 
@@ -126,7 +129,8 @@ fn pans_noise_and_changing_light_are_no_cuts() {
     let pan = shots_of(60, move |frame, x, y| a(0, (x + frame as usize * 5) % 192, y));
     assert_eq!(boundaries(&pan), [], "a pan");
     let noise = shots_of(40, |frame, x, y| {
-        let mixed = (frame.wrapping_mul(0x9e37_79b9) ^ (x as u64 * 7919) ^ (y as u64 * 104_729)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        let mixed = (frame.wrapping_mul(0x9e37_79b9) ^ (x as u64 * 7919) ^ (y as u64 * 104_729))
+            .wrapping_mul(0xff51_afd7_ed55_8ccd);
         (mixed >> 56) as f64
     });
     assert_eq!(boundaries(&noise), [], "noise");

@@ -160,7 +160,13 @@ fn windows(start: u64, end: u64, fps: f64) -> Vec<Window> {
     (0..3).map(|part| Window::new(start + (2 * part + 1) * frames / 6 - length / 2, length)).collect()
 }
 
-fn row(curve: &Curve<'_>, frames: (u64, u64), begins_with: &'static str, target: f64, sink: Sink<'_>) -> ShotRow {
+fn row(
+    curve: &Curve<'_>,
+    frames: (u64, u64),
+    begins_with: &'static str,
+    target: f64,
+    sink: Sink<'_>,
+) -> ShotRow {
     let mut row = ShotRow {
         start_frame: frames.0,
         end_frame: frames.1,
@@ -244,7 +250,10 @@ fn join(
     let missing = plan.shots.iter().position(|row| row.crf < 0);
     if let Some(index) = missing {
         let what = format!("shot {}", index + 1);
-        return Err(TuneError::Score { what, reason: "it has no setting, so there is nothing to join".to_owned() });
+        return Err(TuneError::Score {
+            what,
+            reason: "it has no setting, so there is nothing to join".to_owned(),
+        });
     }
     let mut list = "ffconcat version 1.0\n".to_owned();
     for row in &plan.shots {
@@ -257,8 +266,11 @@ fn join(
     let (list_path, joined) = (lab.fresh("ffconcat"), lab.fresh("mp4"));
     std::fs::write(&list_path, list).map_err(|error| TuneError::io(&list_path, error))?;
     let args: Vec<String> = concat_command(&list_path, &joined).split_off(1);
-    let args: Vec<std::ffi::OsString> =
-        args.into_iter().chain(["-v", "error", "-progress", "pipe:1"].map(str::to_owned)).map(Into::into).collect();
+    let args: Vec<std::ffi::OsString> = args
+        .into_iter()
+        .chain(["-v", "error", "-progress", "pipe:1"].map(str::to_owned))
+        .map(Into::into)
+        .collect();
     let finished = lab.tools.work(&with_output_last(args), &lab.cancel, |_| {})?;
     if finished.code != 0 {
         let reason = crate::encoders::reason(&finished.stderr);
@@ -312,12 +324,15 @@ mod tests {
         assert_eq!(windows(100, 300, 25.0), [Window::new(100, 200)]);
         let long = windows(1000, 4000, 25.0);
         assert_eq!(long.len(), 3);
-        assert!(long.iter().all(|window| window.start >= 1000 && window.start + window.count.unwrap() <= 4000));
+        assert!(
+            long.iter().all(|window| window.start >= 1000 && window.start + window.count.unwrap() <= 4000)
+        );
     }
 
     #[test]
     fn the_output_stands_last() {
-        let words = ["-i", "a", "file:out", "-v", "error", "-progress", "pipe:1"].map(std::ffi::OsString::from);
+        let words =
+            ["-i", "a", "file:out", "-v", "error", "-progress", "pipe:1"].map(std::ffi::OsString::from);
         assert_eq!(with_output_last(words.to_vec()).last().unwrap(), "file:out");
     }
 }

@@ -12,7 +12,8 @@ use visus_tune::{Event, Judge, Lab, Source, Tools};
 /// The local ffmpeg. Without it these tests cannot be made.
 pub fn tools() -> Tools {
     let found = Tools::find(None, Duration::from_secs(300));
-    found.expect("these tests need ffmpeg with x264, x265, SVT-AV1, libvpx and libaom: apt-get install ffmpeg")
+    found
+        .expect("these tests need ffmpeg with x264, x265, SVT-AV1, libvpx and libaom: apt-get install ffmpeg")
 }
 
 /// A folder with a cache of its own.

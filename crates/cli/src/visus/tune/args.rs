@@ -297,7 +297,8 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 pub fn rate(text: &str) -> Result<(u32, u32), String> {
     let refuse = || format!("'{text}' is not a frame rate; write it as 25, 29.97 or 30000/1001");
     if let Some((frames, seconds)) = text.split_once('/') {
-        let pair = (frames.trim().parse().map_err(|_| refuse())?, seconds.trim().parse().map_err(|_| refuse())?);
+        let pair =
+            (frames.trim().parse().map_err(|_| refuse())?, seconds.trim().parse().map_err(|_| refuse())?);
         return if pair.0 > 0 && pair.1 > 0 { Ok(pair) } else { Err(refuse()) };
     }
     let number: f64 = text.trim().parse().map_err(|_| refuse())?;
@@ -305,11 +306,12 @@ pub fn rate(text: &str) -> Result<(u32, u32), String> {
         return Err(refuse());
     }
     let whole = number.fract() == 0.0;
-    Ok(if whole { (number as u32, 1) } else { ((number * 1001.0 / 1000.0).round() as u32 * 1000, 1001) })
-        .map(|found: (u32, u32)| {
+    Ok(if whole { (number as u32, 1) } else { ((number * 1001.0 / 1000.0).round() as u32 * 1000, 1001) }).map(
+        |found: (u32, u32)| {
             let close = (f64::from(found.0) / f64::from(found.1) - number).abs() < 0.01;
             if close { found } else { ((number * 1000.0).round() as u32, 1000) }
-        })
+        },
+    )
 }
 
 #[cfg(test)]

@@ -34,10 +34,16 @@ pub fn run(args: &CacheCommand) -> Result<()> {
 fn cells(entry: &Entry) -> Vec<String> {
     let text = |facts: &Value, name: &str| facts[name].as_str().unwrap_or_default().to_owned();
     let (kind, what) = match &entry.facts {
-        None => ("file".to_owned(), entry.path.file_name().unwrap_or_default().to_string_lossy().chars().take(12).collect()),
+        None => (
+            "file".to_owned(),
+            entry.path.file_name().unwrap_or_default().to_string_lossy().chars().take(12).collect(),
+        ),
         Some(facts) => {
             let what = match text(facts, "kind").as_str() {
-                "score" => format!("{} {} of {}", text(facts, "encoder"), facts["quality"], text(facts, "source")),
+                "score" => {
+                    let source = entry.note.as_deref().unwrap_or_default();
+                    format!("{} {} of {source}", text(facts, "encoder"), facts["quality"])
+                }
                 "encode" => {
                     let words = facts["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
                     words.collect::<Vec<_>>().join(" ")

@@ -38,7 +38,8 @@ pub fn run(args: &CompareArgs) -> Result<()> {
 }
 
 fn rows(report: &Comparison) -> Vec<Vec<String>> {
-    let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    let number =
+        |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     let cells = |row: &visus_tune::Row| {
         let note = row.error.clone().or_else(|| row.contradictions.first().cloned()).unwrap_or_default();
         vec![
@@ -57,7 +58,8 @@ fn rows(report: &Comparison) -> Vec<Vec<String>> {
 fn deltas(report: &Comparison) -> String {
     let line = |delta: &visus_tune::Delta| match (delta.bd_rate_percent, &delta.error) {
         (Some(rate), _) => {
-            let gain = delta.bd_vmaf.map_or(String::new(), |gain| format!(", {gain:+.2} VMAF at the same rate"));
+            let gain =
+                delta.bd_vmaf.map_or(String::new(), |gain| format!(", {gain:+.2} VMAF at the same rate"));
             format!("{} against {}: BD-rate {rate:+.2} %{gain}\n", delta.encoder, delta.anchor)
         }
         (None, Some(error)) => format!("{} against {}: no BD-rate, {error}\n", delta.encoder, delta.anchor),

@@ -57,14 +57,18 @@ fn open_cache(args: &CacheArgs) -> Result<Cache> {
         return Ok(Cache::temporary()?);
     }
     let folder = args.cache_dir.clone().or_else(Cache::usual_folder);
-    let folder = folder.ok_or_else(|| anyhow!("there is no folder for the cache; name one with --cache-dir"))?;
+    let folder =
+        folder.ok_or_else(|| anyhow!("there is no folder for the cache; name one with --cache-dir"))?;
     let variable = std::env::var("VISUS_CACHE_SIZE").ok().filter(|text| !text.is_empty());
-    let named = variable.map(|text| args::bytes(&text).map_err(|error| anyhow!("VISUS_CACHE_SIZE: {error}"))).transpose()?;
+    let named = variable
+        .map(|text| args::bytes(&text).map_err(|error| anyhow!("VISUS_CACHE_SIZE: {error}")))
+        .transpose()?;
     Ok(Cache::open(&folder, args.cache_size.or(named).unwrap_or(DEFAULT_LIMIT))?)
 }
 
 fn raw_shape(source: &SourceArgs) -> Result<Option<RawShape>> {
-    let rate = source.rate.as_deref().map(|text| args::rate(text).map_err(|error| anyhow!(error))).transpose()?;
+    let rate =
+        source.rate.as_deref().map(|text| args::rate(text).map_err(|error| anyhow!(error))).transpose()?;
     if !looks_raw(&source.source) && source.size.is_none() {
         return Ok(None);
     }
@@ -76,7 +80,9 @@ fn raw_shape(source: &SourceArgs) -> Result<Option<RawShape>> {
 
 fn choices(source: &SourceArgs, measure: &MeasureArgs) -> Result<Choices> {
     let pair = |text: &String| match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.trim_start_matches('-').to_owned(), value.to_owned())),
+        Some((name, value)) if !name.is_empty() => {
+            Ok((name.trim_start_matches('-').to_owned(), value.to_owned()))
+        }
         _ => Err(anyhow!("'{text}' is not an option; write it as NAME=VALUE")),
     };
     let extra: Result<Vec<(String, String)>> = measure.options.iter().map(pair).collect();

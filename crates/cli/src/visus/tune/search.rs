@@ -52,7 +52,10 @@ fn told(answer: &FindAnswer) -> String {
     }
     let (bytes, rate) = (answer.bytes.unwrap_or(0), answer.bitrate_kbps.unwrap_or(0.0));
     let savings = answer.savings_percent.unwrap_or(0.0);
-    text.push_str(&format!("{rate:.0} kbit/s, {}, {savings:.1} % smaller than the source\n", megabytes(bytes)));
+    text.push_str(&format!(
+        "{rate:.0} kbit/s, {}, {savings:.1} % smaller than the source\n",
+        megabytes(bytes)
+    ));
     for line in answer.why.iter().chain(&answer.contradictions) {
         text.push_str(&format!("note: {line}\n"));
     }

@@ -48,7 +48,8 @@ fn listed(found: &Shots, args: &ShotsArgs) -> Result<String> {
         PlanFormat::Json => json(&predicted)?,
         PlanFormat::Csv => shots::predicted_csv(&predicted),
         PlanFormat::Table => {
-            let kinds = std::iter::once("start").chain(found.boundaries.iter().map(|boundary| boundary.kind.name()));
+            let kinds =
+                std::iter::once("start").chain(found.boundaries.iter().map(|boundary| boundary.kind.name()));
             let cells = predicted.iter().zip(kinds).map(|(shot, kind)| {
                 vec![
                     format!("{}-{}", shot.start_frame, shot.end_frame),
@@ -87,7 +88,8 @@ fn printed(plan: &ShotPlan, args: &ShotsArgs) -> Result<String> {
 }
 
 fn rows(plan: &ShotPlan) -> Vec<Vec<String>> {
-    let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    let number =
+        |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     let cells = |row: &shots::ShotRow| {
         vec![
             format!("{}-{}", row.start_frame, row.end_frame - 1),

@@ -29,7 +29,8 @@ pub fn compare(request: &Request, opened: &Opened, context: &Context) -> Result<
     }
     let tally = Tally::new(context);
     let Opened { lab, source, judge } = opened;
-    let report = visus_tune::compare(lab, source, judge, &settings, &|event| tally.event(event)).map_err(told)?;
+    let report =
+        visus_tune::compare(lab, source, judge, &settings, &|event| tally.event(event)).map_err(told)?;
     let mut answer = value(&report)?;
     answer["estimate"] = value(&tally.estimate())?;
     Ok(answer)
@@ -49,7 +50,8 @@ pub fn ladder(request: &Request, opened: &Opened, context: &Context) -> Result<V
     };
     let tally = Tally::new(context);
     let Opened { lab, source, judge } = opened;
-    let ladder = visus_tune::ladder(lab, source, judge, &settings, &|event| tally.event(event)).map_err(told)?;
+    let ladder =
+        visus_tune::ladder(lab, source, judge, &settings, &|event| tally.event(event)).map_err(told)?;
     let format = values.text("format").unwrap_or("json");
     let manifest = match format {
         "hls" => json!(manifest::hls_master(&ladder)),
@@ -88,7 +90,8 @@ pub fn per_shot(request: &Request, opened: &Opened, context: &Context) -> Result
     let tally = Tally::new(context);
     let sink = |event| tally.event(event);
     let Opened { lab, source, judge } = opened;
-    let found = shots::find(source, &request.detect("scene_threshold"), &lab.tools, &lab.cancel, &sink).map_err(told)?;
+    let found = shots::find(source, &request.detect("scene_threshold"), &lab.tools, &lab.cancel, &sink)
+        .map_err(told)?;
     let plan = shots::tune(lab, source, judge, &found, &settings, &sink).map_err(told)?;
     let mut answer = value(&plan)?;
     match values.text("format") {

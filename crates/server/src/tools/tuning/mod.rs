@@ -29,16 +29,19 @@ const WRITES: Hints = Hints { read_only: false, destructive: true, idempotent: t
 const SIDE: Kind = Kind::Whole { min: 1, max: MANY };
 const SCORE: Kind = Kind::Number { min: 0.0, max: 110.0 };
 
-const SRC: Field = Field::new("src", Kind::Text, "The video to encode: mp4, mkv, Y4M, or raw YUV.").required();
+const SRC: Field =
+    Field::new("src", Kind::Text, "The video to encode: mp4, mkv, Y4M, or raw YUV.").required();
 const WIDTH: Field = Field::new("width", SIDE, "Width of raw video.");
 const HEIGHT: Field = Field::new("height", SIDE, "Height of raw video.");
 const PIX_FMT: Field =
     Field::new("pix_fmt", Kind::Text, "Sample format by ffmpeg's name: of raw video, and of the encode.");
 const FRAMERATE: Field =
     Field::new("framerate", Kind::Number { min: 0.001, max: 1000.0 }, "Frames per second of raw video.");
-const MODEL: Field = Field::new("model", Kind::Text, "The model that judges; see list_models. 'auto' picks by size.")
-    .default("\"version=vmaf_v0.6.1\"");
-const ENCODER: Field = Field::new("encoder", Kind::Text, "An encoder by ffmpeg's name.").default("\"libx264\"");
+const MODEL: Field =
+    Field::new("model", Kind::Text, "The model that judges; see list_models. 'auto' picks by size.")
+        .default("\"version=vmaf_v0.6.1\"");
+const ENCODER: Field =
+    Field::new("encoder", Kind::Text, "An encoder by ffmpeg's name.").default("\"libx264\"");
 
 const COMPARE: &[Field] = &[
     SRC,
@@ -51,7 +54,8 @@ const COMPARE: &[Field] = &[
     PIX_FMT,
     FRAMERATE,
     MODEL,
-    Field::new("no_parallel", Kind::Flag, "One encoder after another, for honest encode times.").default("false"),
+    Field::new("no_parallel", Kind::Flag, "One encoder after another, for honest encode times.")
+        .default("false"),
     BACKGROUND,
 ];
 
@@ -61,7 +65,8 @@ const LADDER: &[Field] = &[
     Field::new("target_vmafs", Kind::Text, "Scores to reach at the source's size, as '95,90'.").required(),
     ENCODER,
     Field::new("quality_tiers", Kind::Whole { min: 1, max: 32 }, "How many renditions at most.").default("5"),
-    Field::new("format", Kind::Word(&["json", "hls", "dash"]), "What the manifest is written as.").default("\"json\""),
+    Field::new("format", Kind::Word(&["json", "hls", "dash"]), "What the manifest is written as.")
+        .default("\"json\""),
     Field::new("spacing", Kind::Word(&Spacing::NAMES), "What is the same from tier to tier.")
         .default("\"log_bitrate\""),
     WIDTH,
@@ -86,7 +91,11 @@ const PER_SHOT: &[Field] = &[
     .default("12"),
     WIDTH,
     HEIGHT,
-    Field::new("output", Kind::Text, "With it the shots are encoded, joined into this MP4 file, and measured."),
+    Field::new(
+        "output",
+        Kind::Text,
+        "With it the shots are encoded, joined into this MP4 file, and measured.",
+    ),
     Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Other than json: also as text in 'text'.")
         .default("\"json\""),
     MODEL,
@@ -108,7 +117,8 @@ const PREDICT: &[Field] = &[
         "Mean luma difference, on the 8-bit scale, from which a change can be a cut.",
     )
     .default("12"),
-    Field::new("format", Kind::Word(&["json", "csv"]), "Other than json: also as text in 'text'.").default("\"json\""),
+    Field::new("format", Kind::Word(&["json", "csv"]), "Other than json: also as text in 'text'.")
+        .default("\"json\""),
     BACKGROUND,
 ];
 
@@ -210,7 +220,8 @@ impl Request {
         let cache = cache.or_else(|_| Cache::temporary()).map_err(told)?;
         let beside = self.output.as_deref().and_then(std::path::Path::parent);
         let lab = Lab::new(tools, cache, context.cancel.clone(), beside).map_err(told)?;
-        let source = Source::open(&self.path, self.raw.clone(), &lab.tools, &lab.cache, &lab.cancel).map_err(told)?;
+        let source =
+            Source::open(&self.path, self.raw.clone(), &lab.tools, &lab.cache, &lab.cancel).map_err(told)?;
         self.check_size(&source)?;
         let model = self.values.text("model").unwrap_or("version=vmaf_v0.6.1");
         let judge = Judge::new(model, &source.format, source.rate)
@@ -223,7 +234,11 @@ impl Request {
         let (width, height) = source.size();
         for (name, actual) in [("width", width), ("height", height)] {
             if let Some(given) = self.values.count(name).filter(|given| *given != u64::from(actual)) {
-                return Err(ToolError::invalid(name, &json!(given), format!("the source is {width}x{height}")));
+                return Err(ToolError::invalid(
+                    name,
+                    &json!(given),
+                    format!("the source is {width}x{height}"),
+                ));
             }
         }
         Ok(())
@@ -297,14 +312,19 @@ fn targets(values: &Values) -> Result<Vec<f64>, ToolError> {
     let Some(text) = values.text("target_vmafs") else {
         return Ok(vec![values.number("target_vmaf").unwrap_or(92.0)]);
     };
-    let refuse = || ToolError::invalid("target_vmafs", &json!(text), "must be numbers from 0 to 110, as '94,96'");
+    let refuse =
+        || ToolError::invalid("target_vmafs", &json!(text), "must be numbers from 0 to 110, as '94,96'");
     let parsed: Result<Vec<f64>, _> = text.split(',').map(|word| word.trim().parse::<f64>()).collect();
     let targets = parsed.map_err(|_| refuse())?;
     let fits = targets.len() <= 16 && targets.iter().all(|target| (0.0..=110.0).contains(target));
     if fits { Ok(targets) } else { Err(refuse()) }
 }
 
-fn raw_shape(tool: &'static str, values: &Values, path: &std::path::Path) -> Result<Option<RawShape>, ToolError> {
+fn raw_shape(
+    tool: &'static str,
+    values: &Values,
+    path: &std::path::Path,
+) -> Result<Option<RawShape>, ToolError> {
     if !looks_raw(path) {
         return Ok(None);
     }
@@ -314,7 +334,8 @@ fn raw_shape(tool: &'static str, values: &Values, path: &std::path::Path) -> Res
         return Err(ToolError::Missing { tool, keys });
     }
     let side = |name: &str| usize::try_from(values.count(name).unwrap_or(0)).unwrap_or(usize::MAX);
-    let (pix_fmt, rate) = (values.text("pix_fmt").unwrap_or_default().to_owned(), values.number("framerate").unwrap_or(25.0));
+    let (pix_fmt, rate) =
+        (values.text("pix_fmt").unwrap_or_default().to_owned(), values.number("framerate").unwrap_or(25.0));
     Ok(Some(RawShape { width: side("width"), height: side("height"), pix_fmt, rate: ratio(rate) }))
 }
 
@@ -342,6 +363,9 @@ mod tests {
 
     #[test]
     fn rates_are_ratios() {
-        assert_eq!([25.0, 29.97, 23.976, 12.5].map(ratio), [(25, 1), (30000, 1001), (24000, 1001), (12500, 1000)]);
+        assert_eq!(
+            [25.0, 29.97, 23.976, 12.5].map(ratio),
+            [(25, 1), (30000, 1001), (24000, 1001), (12500, 1000)]
+        );
     }
 }

@@ -11,7 +11,8 @@ fn field(kind: &str, help: &str) -> Value {
 }
 
 fn object(help: &str, fields: Vec<(&str, Value)>) -> Value {
-    let properties: Map<String, Value> = fields.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    let properties: Map<String, Value> =
+        fields.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     json!({ "type": "object", "description": help, "properties": properties })
 }
 
@@ -51,7 +52,10 @@ fn estimate() -> Value {
 }
 
 fn windows() -> Value {
-    list("Frames of the source that stood for it.", list("First frame and count.", field("integer", "A number.")))
+    list(
+        "Frames of the source that stood for it.",
+        list("First frame and count.", field("integer", "A number.")),
+    )
 }
 
 fn words(help: &str) -> Value {
@@ -174,7 +178,10 @@ pub fn ladder() -> Value {
     object(
         "A ladder.",
         common(vec![
-            ("manifest", json!({ "anyOf": [manifest, { "type": "string" }], "description": "Object for json, text for hls and dash." })),
+            (
+                "manifest",
+                json!({ "anyOf": [manifest, { "type": "string" }], "description": "Object for json, text for hls and dash." }),
+            ),
             ("format", field("string", "json, hls or dash.")),
             ("failures", list("Sizes that failed.", failure())),
             ("from_cache", field("boolean", "Nothing had to be computed.")),

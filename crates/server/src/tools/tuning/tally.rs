@@ -62,7 +62,8 @@ impl<'a> Tally<'a> {
             }
             _ => return,
         };
-        let count = format!("{}{words}; encodes done: {} of at most {}", state.part, state.encodes, state.at_most);
+        let count =
+            format!("{}{words}; encodes done: {} of at most {}", state.part, state.encodes, state.at_most);
         let total = (state.total >= state.done && state.total > 0).then_some(state.total);
         self.context.progress(state.done, total, count);
     }
