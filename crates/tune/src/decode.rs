@@ -24,8 +24,8 @@ pub(crate) fn source(
     cancel: &Cancel,
 ) -> Result<Box<dyn Frames>, TuneError> {
     let mut args = head();
-    args.extend(source.input(window));
-    args.extend(tail(&source.pix_fmt, None));
+    args.extend(source.input(window, None));
+    args.extend(tail(&source.pix_fmt));
     open(&source.path, &args, source.format, tools, cancel)
 }
 
@@ -39,7 +39,12 @@ pub(crate) fn encode(
 ) -> Result<Box<dyn Frames>, TuneError> {
     let mut args = head();
     args.extend(["-f".into(), "mov".into(), "-i".into(), file_url(path)]);
-    args.extend(tail(&source.pix_fmt, scaled.then(|| source.size())));
+    if scaled {
+        let (width, height) = source.size();
+        args.extend(["-vf".into(), format!("scale={width}:{height}:{SCALER}").into()]);
+    }
+    args.extend(source.every_frame().map(OsString::from));
+    args.extend(tail(&source.pix_fmt));
     open(path, &args, source.format, tools, cancel)
 }
 
@@ -47,15 +52,8 @@ fn head() -> Vec<OsString> {
     ["-hide_banner", "-nostdin", "-v", "error"].map(OsString::from).to_vec()
 }
 
-fn tail(pix_fmt: &str, size: Option<(u32, u32)>) -> Vec<OsString> {
-    let mut args: Vec<OsString> = Vec::new();
-    if let Some((width, height)) = size {
-        args.extend(["-vf".into(), format!("scale={width}:{height}:{SCALER}").into()]);
-    }
-    args.extend(
-        ["-fps_mode", "passthrough", "-pix_fmt", pix_fmt, "-f", "rawvideo", "pipe:1"].map(OsString::from),
-    );
-    args
+fn tail(pix_fmt: &str) -> [OsString; 5] {
+    ["-pix_fmt", pix_fmt, "-f", "rawvideo", "pipe:1"].map(OsString::from)
 }
 
 fn open(

@@ -25,12 +25,9 @@ impl Recipe {
     /// ffmpeg's arguments for a window at a quality, without the program and the output.
     pub fn arguments(&self, source: &Source, window: Window, quality: i32) -> Vec<OsString> {
         let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-y"].map(OsString::from).to_vec();
-        args.extend(source.input(window));
+        let scale = self.size.map(|(width, height)| format!("scale={width}:{height}:flags=bicubic"));
+        args.extend(source.input(window, scale));
         args.extend(["-an", "-sn", "-dn", "-map_metadata", "-1"].map(OsString::from));
-        if let Some((width, height)) = self.size {
-            args.extend(["-vf".into(), format!("scale={width}:{height}:flags=bicubic").into()]);
-        }
-        args.extend(["-fps_mode", "passthrough"].map(OsString::from));
         args.extend(self.adapter.arguments(quality, &self.choices).into_iter().map(OsString::from));
         args
     }

@@ -174,10 +174,10 @@ impl Lab {
             "encode": encode.digest(),
             "encoder": bench.recipe.adapter.name,
             "quality": quality,
-            "source": bench.source.path.file_name().map(|name| name.to_string_lossy()),
             "model": bench.judge.facts(),
             "display": bench.source.format.to_string(),
-        }));
+        }))
+        .noted(bench.source.path.file_name().unwrap_or_default().to_string_lossy());
         let known =
             |lab: &Self| lab.cache.get::<Measure>(&key).map(|measure| Measure { cached: true, ..measure });
         let measure = match known(self) {
@@ -272,7 +272,7 @@ impl Measure {
             duration: facts.duration,
             peak_bps: facts.peak_bps,
             encode_ms: made.elapsed_ms,
-            cached: made.cached,
+            cached: false,
         }
     }
 

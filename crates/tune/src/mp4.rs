@@ -132,7 +132,7 @@ fn track_facts(moov: &[u8]) -> Option<Mp4Facts> {
         handler.is_some_and(|handler| handler.get(8..12) == Some(b"vide"))
     };
     let traks = children(moov).filter(|(kind, _)| kind == b"trak").map(|(_, content)| content);
-    let mdia = find(traks.into_iter().find(|trak| video(&trak))?, b"mdia")?;
+    let mdia = find(traks.into_iter().find(|trak| video(trak))?, b"mdia")?;
     let mdhd = find(mdia, b"mdhd")?;
     let timescale = if mdhd.first()? == &1 { u32_at(mdhd, 20)? } else { u32_at(mdhd, 12)? };
     let stbl = find(find(mdia, b"minf")?, b"stbl")?;

@@ -46,7 +46,17 @@ pub struct Source {
     /// The video stream, as ffmpeg's `-map` names it.
     map: String,
     raw: Option<RawShape>,
+    /// A time leads to the frame that has it. Elsewhere frames are counted from the start, which takes longer.
+    seekable: bool,
+    /// The words that make ffmpeg hand over every frame once.
+    every_frame: [&'static str; 2],
 }
+
+/// What it takes since ffmpeg 5.1.
+const PASS: [&str; 2] = ["-fps_mode", "passthrough"];
+
+/// Containers whose index leads to the frame.
+const INDEXED: [&str; 4] = ["mov", "matroska", "yuv4mpegpipe", "rawvideo"];
 
 /// Names that mean raw video.
 const RAW_ENDINGS: [&str; 3] = ["yuv", "raw", "i420"];
@@ -81,6 +91,7 @@ impl Source {
             None => Self::probed(path, tools, cancel)?,
         };
         source.bytes = metadata.len();
+        source.every_frame = tools.every_frame();
         source.digest = digest(path, &metadata, cache, cancel)?;
         Ok(source)
     }
@@ -123,6 +134,8 @@ impl Source {
             demuxer,
             map,
             raw: Some(raw),
+            seekable: true,
+            every_frame: PASS,
         })
     }
 
@@ -141,6 +154,7 @@ impl Source {
         let seconds = probe.duration.unwrap_or(0.0) * f64::from(rate.0) / f64::from(rate.1);
         let frames = probe.frames.unwrap_or(seconds.round() as u64);
         let demuxer = probe.container.split(',').next().unwrap_or_default().to_owned();
+        let seekable = INDEXED.contains(&&*demuxer) && !probe.variable_rate;
         let (path, map) = (path.to_owned(), format!("0:{}", probe.stream));
         Ok(Self {
             path,
@@ -153,6 +167,8 @@ impl Source {
             demuxer,
             map,
             raw: None,
+            seekable,
+            every_frame: PASS,
         })
     }
 
@@ -178,12 +194,12 @@ impl Source {
         })
     }
 
-    /// The words that make ffmpeg read a window of it. The seek goes half a frame before the first one wanted, so that
-    /// rounding in time stamps never loses or adds a frame.
-    pub fn input(&self, window: Window) -> Vec<OsString> {
+    /// The words that make ffmpeg read a window of it, and filter it. The seek goes a quarter of a frame before the first
+    /// one wanted: time stamps may be rounded to milliseconds, and demuxers of raw video go to the nearest frame.
+    pub fn input(&self, window: Window, filter: Option<String>) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec!["-protocol_whitelist".into(), "file,pipe".into()];
-        if window.start > 0 {
-            let seconds = (window.start as f64 - 0.5) / self.fps();
+        if window.start > 0 && self.seekable {
+            let seconds = (window.start as f64 - 0.25) / self.fps();
             args.extend(["-ss".into(), format!("{seconds:.6}").into()]);
         }
         args.extend(["-f".into(), OsString::from(&self.demuxer)]);
@@ -201,7 +217,18 @@ impl Source {
         args.extend(["-i".into(), file_url(&self.path)]);
         args.extend(["-map".into(), OsString::from(&self.map)]);
         args.extend(window.count.iter().flat_map(|count| ["-frames:v".into(), count.to_string().into()]));
+        let counted = window.start > 0 && !self.seekable;
+        let trim = counted.then(|| format!("trim=start_frame={},setpts=PTS-STARTPTS", window.start));
+        let filters: Vec<String> = trim.into_iter().chain(filter).collect();
+        if !filters.is_empty() {
+            args.extend(["-vf".into(), filters.join(",").into()]);
+        }
+        args.extend(self.every_frame.map(OsString::from));
         args
+    }
+
+    pub(crate) fn every_frame(&self) -> [&'static str; 2] {
+        self.every_frame
     }
 }
 

@@ -38,6 +38,11 @@ impl Tools {
         self.launcher.as_deref()
     }
 
+    /// The words that make ffmpeg hand over every frame once, whatever its time stamp.
+    pub(crate) fn every_frame(&self) -> [&'static str; 2] {
+        if self.media.release() >= (5, 1) { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
+    }
+
     pub fn version(&self) -> &str {
         &self.media.version
     }

@@ -205,3 +205,49 @@ fn a_fired_switch_ends_it() {
             .exists()
     );
 }
+
+/// A window of every kind of file holds the same frames: the sizes of lossless encodes tell.
+#[test]
+fn windows_are_exact_to_the_frame() {
+    let place = Place::new();
+    let first = place.clip("a.mkv", "testsrc2=s=64x48:r=24000/1001:d=3,noise=alls=40:allf=t,format=yuv420p");
+    let copy = |name: &str, args: &[&str]| {
+        let path = place.path(name);
+        let made = std::process::Command::new(common::tools().media.ffmpeg)
+            .args(["-v", "error", "-y", "-i"])
+            .arg(&first)
+            .args(args)
+            .arg(&path)
+            .status()
+            .unwrap();
+        assert!(made.success(), "{name}");
+        path
+    };
+    let lossless = ["-c:v", "libx264", "-crf", "0", "-g", "20"];
+    let files = [
+        first.clone(),
+        copy("a.y4m", &[]),
+        copy("a.mp4", &lossless),
+        copy("a.ts", &lossless),
+        copy("a.yuv", &["-f", "rawvideo"]),
+    ];
+    let lab = place.lab();
+    let adapter = encoders::by_name("libx264").unwrap();
+    let mut sizes = Vec::new();
+    for path in &files {
+        let raw = visus_tune::looks_raw(path).then(|| visus_tune::RawShape {
+            width: 64,
+            height: 48,
+            pix_fmt: "yuv420p".to_owned(),
+            rate: (24000, 1001),
+        });
+        let source = Source::open(path, raw, &lab.tools, &lab.cache, &lab.cancel).unwrap();
+        let judge = judge(&source);
+        let (recipe, available) = lab.recipe(adapter, &source, &Choices::default(), None).unwrap();
+        let bench = Bench { source: &source, recipe, available, judge: &judge, label: "x".to_owned() };
+        let bytes =
+            |start: u64| lab.encode(&bench, Window::new(start, 5), 0, &silent).unwrap().facts.video_bytes;
+        sizes.push([0, 1, 17, 43].map(bytes));
+    }
+    assert!(sizes.windows(2).all(|pair| pair[0] == pair[1]), "{sizes:?}");
+}

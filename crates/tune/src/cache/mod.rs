@@ -25,13 +25,21 @@ use crate::TuneError;
 pub struct Key {
     facts: Value,
     digest: String,
+    note: Option<String>,
 }
 
 impl Key {
     /// Facts are objects that are written in one place each, so their text is always the same.
     pub fn new(facts: Value) -> Self {
         let digest = hex(&Sha256::digest(facts.to_string().as_bytes()));
-        Self { facts, digest }
+        Self { facts, digest, note: None }
+    }
+
+    /// The same with words for lists; they decide nothing.
+    #[must_use]
+    pub fn noted(mut self, note: impl Into<String>) -> Self {
+        self.note = Some(note.into());
+        self
     }
 
     pub fn digest(&self) -> &str {
@@ -138,7 +146,7 @@ impl Cache {
         let path = self.entry_path(key);
         let value = serde_json::to_value(value)
             .map_err(|error| TuneError::io(&path, std::io::Error::other(error)))?;
-        let text = json!({ "facts": key.facts, "value": value }).to_string();
+        let text = json!({ "facts": key.facts, "note": key.note, "value": value }).to_string();
         self.place(&path, |file| std::io::Write::write_all(file, text.as_bytes()))
     }
 

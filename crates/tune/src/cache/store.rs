@@ -17,6 +17,8 @@ pub struct Entry {
     pub used: SystemTime,
     /// What a value depends on; `None` for files, whose value names them.
     pub facts: Option<Value>,
+    /// Words that came with it.
+    pub note: Option<String>,
 }
 
 /// How full it is.
@@ -57,7 +59,13 @@ impl Cache {
                     folders.push(entry.path());
                 } else {
                     let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                    found.push(Entry { path: entry.path(), bytes: metadata.len(), used, facts: None });
+                    found.push(Entry {
+                        path: entry.path(),
+                        bytes: metadata.len(),
+                        used,
+                        facts: None,
+                        note: None,
+                    });
                 }
             }
         }
@@ -85,7 +93,9 @@ impl Cache {
         entries.reverse();
         for entry in entries.iter_mut().filter(|entry| is_value(&entry.path)) {
             let text = std::fs::read_to_string(&entry.path).unwrap_or_default();
-            entry.facts = serde_json::from_str::<Value>(&text).ok().map(|mut entry| entry["facts"].take());
+            let Ok(mut stored) = serde_json::from_str::<Value>(&text) else { continue };
+            entry.note = stored["note"].as_str().map(str::to_owned);
+            entry.facts = Some(stored["facts"].take());
         }
         entries
     }

@@ -121,7 +121,7 @@ pub fn tune(
         shots: rows,
     };
     if let Some(output) = &settings.output {
-        match join(lab, &curve, judge, &plan, output, sink) {
+        match join(lab, &curve, &plan, output, sink) {
             Ok(joined) => plan.output = Some(joined),
             Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => plan.output_error = Some(error.chain()),
@@ -242,7 +242,6 @@ fn concat_command(list: &Path, output: &Path) -> Vec<String> {
 fn join(
     lab: &Lab,
     curve: &Curve<'_>,
-    judge: &Judge,
     plan: &ShotPlan,
     output: &Path,
     sink: Sink<'_>,
@@ -276,7 +275,7 @@ fn join(
         let reason = crate::encoders::reason(&finished.stderr);
         return Err(TuneError::Score { what: "joining the shots".to_owned(), reason });
     }
-    measure(lab, curve, judge, plan, &joined, output, sink)
+    measure(lab, curve, plan, &joined, output, sink)
 }
 
 /// ffmpeg wants the output's name after all options.
@@ -290,7 +289,6 @@ fn with_output_last(mut args: Vec<std::ffi::OsString>) -> Vec<std::ffi::OsString
 fn measure(
     lab: &Lab,
     curve: &Curve<'_>,
-    judge: &Judge,
     plan: &ShotPlan,
     joined: &Path,
     output: &Path,
@@ -303,7 +301,6 @@ fn measure(
     let weight = |row: &ShotRow| (row.end_frame - row.start_frame) as f64;
     let all: f64 = plan.shots.iter().map(weight).sum();
     let predicted: f64 = plan.shots.iter().map(|row| row.predicted_vmaf.unwrap_or(0.0) * weight(row)).sum();
-    let _ = judge;
     Ok(Joined {
         path: output.display().to_string(),
         frames: made.facts.frames,

@@ -41,7 +41,8 @@ fn cells(entry: &Entry) -> Vec<String> {
         Some(facts) => {
             let what = match text(facts, "kind").as_str() {
                 "score" => {
-                    format!("{} {} of {}", text(facts, "encoder"), facts["quality"], text(facts, "source"))
+                    let source = entry.note.as_deref().unwrap_or_default();
+                    format!("{} {} of {source}", text(facts, "encoder"), facts["quality"])
                 }
                 "encode" => {
                     let words = facts["arguments"].as_array().into_iter().flatten().filter_map(Value::as_str);
