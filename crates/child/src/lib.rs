@@ -6,13 +6,17 @@
 
 #![forbid(unsafe_code)]
 
+mod stream;
 pub mod supervise;
+
+pub use stream::{Stream, Words};
 
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What is to be run.
@@ -81,6 +85,7 @@ pub fn run(
     }
 }
 
+#[derive(Debug)]
 struct Running {
     child: Child,
     supervised: bool,
@@ -91,6 +96,13 @@ struct Running {
 
 impl Running {
     fn start(errand: &Errand) -> io::Result<Self> {
+        let mut running = Self::start_streaming(errand)?;
+        running.stdout = Drain::start(running.child.stdout.take());
+        Ok(running)
+    }
+
+    /// Standard output stays in `child` for the caller to read.
+    fn start_streaming(errand: &Errand) -> io::Result<Self> {
         let mut command = match &errand.launcher {
             Some(launcher) => {
                 let mut command = Command::new(launcher);
@@ -106,9 +118,15 @@ impl Running {
         }
         own_group(&mut command);
         let mut child = spawn(&mut command)?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let stderr = Drain::start(child.stderr.take());
         let supervised = errand.launcher.is_some();
-        Ok(Self { child, supervised, stdout: Drain::start(stdout), stderr: Drain::start(stderr), code: None })
+        Ok(Self {
+            child,
+            supervised,
+            stdout: Drain { tail: Tail::default(), ended: None },
+            stderr,
+            code: None,
+        })
     }
 
     /// Whether it has exited by itself. It is not reaped yet, so that its group can still be named.
@@ -154,34 +172,51 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Reads a pipe to its end on a thread of its own and keeps the tail.
-struct Drain(Option<Receiver<Vec<u8>>>);
+/// Reads a pipe to its end on a thread of its own and keeps the tail, which can be looked at all the while.
+#[derive(Debug)]
+struct Drain {
+    tail: Tail,
+    ended: Option<Receiver<()>>,
+}
+
+type Tail = Arc<Mutex<Vec<u8>>>;
 
 impl Drain {
     fn start(pipe: Option<impl Read + Send + 'static>) -> Self {
-        let Some(mut pipe) = pipe else { return Self(None) };
+        let tail = Tail::default();
+        let Some(mut pipe) = pipe else { return Self { tail, ended: None } };
         let (send, receive) = channel();
+        let kept = Arc::clone(&tail);
         let body = move || {
-            let (mut tail, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+            let mut piece = vec![0; 64 << 10];
             while let Ok(count @ 1..) = pipe.read(&mut piece) {
+                let mut tail = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 tail.extend_from_slice(&piece[..count]);
                 if tail.len() > 2 * TAIL {
-                    tail.drain(..tail.len() - TAIL);
+                    let surplus = tail.len() - TAIL;
+                    tail.drain(..surplus);
                 }
             }
             // Nobody may be listening any more.
-            let _ = send.send(tail);
+            let _ = send.send(());
         };
         let spawned = std::thread::Builder::new().name("drain".to_owned()).spawn(body);
-        Self(spawned.is_ok().then_some(receive))
+        Self { tail, ended: spawned.is_ok().then_some(receive) }
     }
 
     /// The tail, as text. A pipe that somebody still holds open is not waited for.
     fn take(&mut self) -> String {
-        let bytes = self.0.take().and_then(|receive| receive.recv_timeout(PATIENCE).ok()).unwrap_or_default();
-        let start = bytes.len().saturating_sub(TAIL);
-        String::from_utf8_lossy(&bytes[start..]).into_owned()
+        if let Some(ended) = self.ended.take() {
+            let _ = ended.recv_timeout(PATIENCE);
+        }
+        tail_text(&self.tail)
     }
+}
+
+fn tail_text(tail: &Tail) -> String {
+    let bytes = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = bytes.len().saturating_sub(TAIL);
+    String::from_utf8_lossy(&bytes[start..]).into_owned()
 }
 
 #[cfg(unix)]

@@ -71,14 +71,69 @@ fn one_left_behind_by_a_child_that_exits_holds_nobody_up() {
     assert!(ends_soon(&finished.stdout));
 }
 
+/// Runs itself once more with a secret in its environment, where its own children must not find it.
 #[test]
 fn secrets_are_not_inherited() {
-    let finished = run_shell("env").unwrap();
-    assert!(!finished.stdout.contains("VMAFX_MCP_HTTP_TOKEN"));
+    if std::env::var_os(SECRETS[0]).is_some() {
+        assert!(!run_shell("env").unwrap().stdout.contains(SECRETS[0]));
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let again = Command::new(this)
+        .args(["--exact", "tests::secrets_are_not_inherited"])
+        .env(SECRETS[0], "x")
+        .output();
+    let again = again.unwrap();
+    assert!(
+        again.status.success() && String::from_utf8_lossy(&again.stdout).contains("1 passed"),
+        "{again:?}"
+    );
 }
 
 #[test]
 fn what_is_not_there_cannot_start() {
     let errand = Errand { program: "/nonexistent/vmaf".into(), ..shell("", Duration::from_secs(1)) };
     assert!(matches!(run(&errand, || false, || {}), Err(Broken::Start(_))));
+}
+
+fn stream(script: &str, silence: Duration) -> Stream {
+    Stream::start(&shell(script, silence), || false).unwrap()
+}
+
+#[test]
+fn output_is_read_while_it_is_made() {
+    let mut child = stream("head -c 3000000 /dev/zero; echo oops >&2; exit 3", Duration::from_secs(20));
+    let mut bytes = Vec::new();
+    child.read_to_end(&mut bytes).unwrap();
+    let finished = child.finish();
+    assert_eq!((bytes.len(), finished.code, finished.stderr.as_str()), (3_000_000, 3, "oops\n"));
+}
+
+#[test]
+fn a_silent_child_ends_at_the_limit() {
+    let mut child = stream("echo a; echo $$ >&2; sleep 60", Duration::from_millis(300));
+    let mut bytes = Vec::new();
+    let error = child.read_to_end(&mut bytes).unwrap_err();
+    assert_eq!((bytes.as_slice(), error.kind()), (&b"a\n"[..], io::ErrorKind::TimedOut));
+    let pid = child.words().text();
+    drop(child);
+    assert!(ends_soon(&pid));
+}
+
+#[test]
+fn a_cancelled_read_ends_at_once_and_the_child_with_it() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let fired = Arc::new(AtomicBool::new(false));
+    let look = Arc::clone(&fired);
+    let errand = shell("echo $$ >&2; sleep 60 & wait", Duration::from_secs(50));
+    let mut child = Stream::start(&errand, move || look.load(Ordering::Relaxed)).unwrap();
+    let words = child.words();
+    while words.is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    fired.store(true, Ordering::Relaxed);
+    let error = child.read(&mut [0; 8]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+    drop(child);
+    assert!(ends_soon(&words.text()));
 }

@@ -148,3 +148,38 @@ fn what_cannot_be_used_is_told_and_nothing_starts() {
         assert!(text.contains(words), "{words}: {text}");
     }
 }
+
+/// Takes one request as a collector would; its head and body.
+#[cfg(feature = "otel")]
+fn collected(collector: &std::net::TcpListener) -> (String, Vec<u8>) {
+    let (mut stream, _) = collector.accept().expect("the server calls");
+    let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(reader.read_line(&mut head).expect("a line"), 0, "{head}");
+    }
+    let length = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.expect("a length")];
+    reader.read_exact(&mut body).expect("a body");
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").expect("an answer");
+    (head, body)
+}
+
+#[cfg(feature = "otel")]
+#[test]
+fn requests_become_traces_for_a_collector() {
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("http://{}", collector.local_addr().expect("an address"));
+    let collector = std::thread::spawn(move || collected(&collector));
+    let variables = [("VMAFX_MCP_HTTP_NO_AUTH", "1"), ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str())];
+    let process = start(VISUS, &["serve", "--port", "0"], &variables, 1);
+    assert_eq!(process.status("/v1/jobs/none", ""), 404);
+    let (code, _) = process.end("-TERM");
+    assert_eq!(code, Some(0));
+    let (head, body) = collector.join().expect("a collected request");
+    assert!(head.starts_with("POST /v1/traces "), "{head}");
+    let text = String::from_utf8_lossy(&body);
+    assert!(text.contains("visus") && text.contains("request_id"), "{text}");
+}

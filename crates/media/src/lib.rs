@@ -1,3 +1,39 @@
 //! Encoded video: probing, decoding through ffmpeg, whether two videos can be compared, and which frames belong together.
+//!
+//! [`open_pair`] makes two sources of two names, ready for the engine: decoded at once, converted where they differ, paired
+//! by content. Its [`Control`] stays with the caller and knows the verdict ([`Comparability`]) and what was found on the way
+//! ([`Findings`]). [`Decoder`] alone is a source over one ffmpeg process.
+//!
+//! This crate refuses raw files on disk, silent conversions, and to go on over damage unless told so.
 
 #![forbid(unsafe_code)]
+
+mod align;
+mod bars;
+mod compare;
+mod convert;
+mod decode;
+mod error;
+mod facts;
+mod findings;
+mod open;
+mod pair;
+mod pixfmt;
+mod probe;
+mod rgb;
+mod scale;
+mod signature;
+mod tools;
+
+pub use align::Start;
+pub use compare::{Comparability, Reason, Verdict};
+pub use convert::{Converter, Shape};
+pub use decode::{DecodeOptions, Decoder};
+pub use error::MediaError;
+pub use facts::Facts;
+pub use findings::{CUT, Findings, Run, Runs, Sync};
+pub use open::{Control, HD, Input, OpenPair, PairOptions, Probed, Scale, UHD, display_of, open_pair};
+pub use pixfmt::Delivery;
+pub use probe::Probe;
+pub use rgb::{Matrix, RgbTarget};
+pub use tools::{DEFAULT_LIMIT, Launch, Tools};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::config::{Config, EngineKind};
+use crate::engines::encoded::Decoders;
 use crate::engines::external::{self, External};
 use crate::engines::probe::Probes;
 use crate::engines::{ScoreTask, native};
@@ -89,8 +90,13 @@ impl Server {
         owner: &Owner,
     ) -> Result<Started, ToolError> {
         let Some(tool) = tools::by_name(name) else { return Err(unknown_tool(name)) };
-        if tool.name == "vmaf_score" {
-            return self.start_score(ScoreArgs::read(tool.name, Names::Mcp, given)?, owner).await;
+        let names = match tool.name {
+            "vmaf_score" => Some(Names::Mcp),
+            "vmaf_score_encoded" => Some(Names::Encoded),
+            _ => None,
+        };
+        if let Some(names) = names {
+            return self.start_score(ScoreArgs::read(tool.name, names, given)?, owner).await;
         }
         let values = Values::read(tool.name, tool.fields(), given)?;
         let id = || values.text("job_id").unwrap_or_default();
@@ -112,12 +118,12 @@ impl Server {
 
     /// Scores with checked arguments, from any door.
     pub async fn start_score(&self, args: ScoreArgs, owner: &Owner) -> Result<Started, ToolError> {
-        let background = args.background();
+        let (background, tool) = (args.background(), args.tool());
         let server = self.clone();
         let task = blocking(move || args.prepare(server.roots())).await??;
         let server = self.clone();
         let work: Work = Box::new(move |context| Ok(Output::Score(Box::new(server.score(task, context)?))));
-        let handle = self.jobs().submit(owner, "vmaf_score", work)?;
+        let handle = self.jobs().submit(owner, tool, work)?;
         Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
     }
 
@@ -125,7 +131,7 @@ impl Server {
     pub fn score(&self, task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolError> {
         let config = self.config();
         match config.engine {
-            EngineKind::Native => native::score(task, config.level, context),
+            EngineKind::Native => native::score(task, config.level, &self.decoders(), context),
             EngineKind::External => {
                 let binary = self.binary();
                 let external = External {
@@ -137,6 +143,12 @@ impl Server {
                 external.score(task, context)
             }
         }
+    }
+
+    /// How decoders of encoded video are started.
+    fn decoders(&self) -> Decoders {
+        let config = self.config();
+        Decoders { launcher: config.launcher.clone(), limit: config.limits.subprocess }
     }
 
     fn start_work(&self, tool: &'static str, values: Values, owner: &Owner) -> Result<Started, ToolError> {

@@ -28,6 +28,9 @@ pub enum ReadError {
     FrameHeader { file: String, frame: u64, byte: u64, limit: u64 },
     #[error("\"{file}\" has frames of {expected}, they cannot be read into a frame of {got}")]
     WrongFrame { file: String, expected: Format, got: Format },
+    /// A decoder, or whatever else makes frames outside this crate, gave up.
+    #[error("\"{file}\" cannot be decoded beyond frame {frame}: {reason}")]
+    Decoder { file: String, frame: u64, reason: String },
     #[error("\"{file}\" cannot be read on after an earlier error")]
     Failed { file: String },
 }

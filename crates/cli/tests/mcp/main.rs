@@ -4,6 +4,7 @@
 mod cancel;
 mod client;
 mod clips;
+mod encoded;
 mod external;
 mod modern;
 mod protocol;

@@ -10,10 +10,11 @@ use visus_child::{Broken, Errand, Finished};
 use visus_report::full::InputFacts;
 use visus_video::{Chroma, Format};
 
-use super::foreign;
+use super::encoded::{self, Decoders, Encoded, Opened};
 use super::place::Place;
 use super::probe::{Help, Probes};
 use super::{Bytes, DEVICES, Input, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
+use super::{feed, foreign};
 use crate::ToolError;
 use crate::config::EngineKind;
 use crate::error::cleaned;
@@ -63,11 +64,59 @@ impl External<'_> {
         }
         let help = self.help();
         check_backend(&task.backend, &help)?;
-        let reference = InputFacts::of(&*task.reference.source(task.raw)?);
-        let distorted = InputFacts::of(&*task.distorted.source(task.raw)?);
+        let Some(wish) = task.encoded else {
+            let facts = [
+                InputFacts::of(&*task.reference.source(task.raw)?),
+                InputFacts::of(&*task.distorted.source(task.raw)?),
+            ];
+            let places = Places::of([&task.reference, &task.distorted])?;
+            return self.score_places(task, facts, places, &help, context);
+        };
+        self.score_encoded(task, wish, &help, context)
+    }
+
+    /// Decodes into pipes that the child reads.
+    fn score_encoded(
+        &self,
+        mut task: ScoreTask,
+        wish: Encoded,
+        help: &Help,
+        context: &Context,
+    ) -> Result<ScoreReport, ToolError> {
+        let decoders = Decoders { launcher: self.launcher.map(Path::to_path_buf), limit: self.limit };
+        let Opened { reference, distorted, pairing } =
+            encoded::open(wish, &task, &decoders, &context.cancel)?;
+        (task.tuning.skip_ref, task.tuning.skip_dist) = (0, 0);
+        let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
+        facts.iter_mut().for_each(|facts| facts.file = pairing.name(&facts.file));
+        let fail = |error: io::Error| ToolError::Failed(format!("no pipe for a child: {error}"));
+        let (first, reference) = feed::start(reference).map_err(fail)?;
+        let (second, distorted) = feed::start(distorted).map_err(fail)?;
+        let [a, b] = [&facts[0].file, &facts[1].file].map(Clone::clone);
+        let report = self.score_places(task, facts, Places([(first, a), (second, b)]), help, context);
+        // The reading ends are gone: whoever still writes comes to an end.
+        let fed = reference.finish().and(distorted.finish()).map_err(|error| pairing.renamed(error));
+        if matches!(report, Err(ToolError::Cancelled)) {
+            return report;
+        }
+        fed?;
+        let mut report = report?;
+        report.sections = pairing.finish()?;
+        Ok(report)
+    }
+
+    /// Scores two videos that a child can reach by path.
+    fn score_places(
+        &self,
+        task: ScoreTask,
+        [reference, distorted]: [InputFacts; 2],
+        places: Places,
+        help: &Help,
+        context: &Context,
+    ) -> Result<ScoreReport, ToolError> {
         let mut notes = task.notes.clone();
         let models = chosen(&task, &reference, &mut notes);
-        let run = Run::new(&task, &models, &help)?;
+        let run = Run::new(&task, &models, places, help)?;
         context.progress(0, None, "scoring in a child process");
         let finished = self.run(run.args.clone(), context)?;
         if finished.code != 0 {
@@ -78,10 +127,10 @@ impl External<'_> {
             )));
         }
         let text = run.output.content(MAX_REPORT).map_err(|error| foreign::unreadable(&error))?;
-        if let Some(note) = precision_note(&task, &help) {
+        if let Some(note) = precision_note(&task, help) {
             notes.push(note);
         }
-        let used = backend_used(&task.backend, &help);
+        let used = backend_used(&task.backend, help);
         let (outcome, parsed, written) = match task.format {
             Some((name, _)) => (foreign::no_scores(&reference), None, Some((name, text))),
             None => {
@@ -111,6 +160,7 @@ impl External<'_> {
             precision: task.precision,
             detail: task.detail,
             notes,
+            sections: Vec::new(),
         })
     }
 
@@ -190,9 +240,18 @@ fn wanted(model: &WantedModel) -> Chosen {
         Some(opened) => cleaned(&opened.path.to_string_lossy()),
         None => model.spec.label(),
     };
-    let facts =
-        ModelFacts { name: model.spec.name.clone(), label: label.clone(), sha256: None, highest: None };
+    // What a foreign binary has built in cannot be seen from outside; a file can.
+    let sha256 = model.file.as_ref().and_then(|opened| hash(&opened.file).ok());
+    let facts = ModelFacts { name: model.spec.name.clone(), label: label.clone(), sha256, highest: None };
     Chosen { label, words, _file: file, facts }
+}
+
+fn hash(mut file: &File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(super::MAX_MODEL_BYTES).read_to_end(&mut bytes)?;
+    file.rewind()?;
+    Ok(visus_engine::model::sha256_hex(&bytes))
 }
 
 /// The same model words, with the opened file in place of the path.
@@ -208,15 +267,30 @@ fn with_path(words: &str, place: &Path) -> String {
 struct Run {
     args: Vec<OsString>,
     output: Place,
-    inputs: [(Place, String); 2],
+    inputs: Places,
+}
+
+/// Where a child finds the two videos, and what people call them.
+struct Places([(Place, String); 2]);
+
+impl Places {
+    fn of(inputs: [&Input; 2]) -> Result<Self, ToolError> {
+        let [reference, distorted] = inputs.map(|input| {
+            let place = place(input).map_err(no_file)?;
+            Ok::<_, ToolError>((place, cleaned(&input.name.to_string_lossy())))
+        });
+        Ok(Self([reference?, distorted?]))
+    }
+}
+
+fn no_file(error: io::Error) -> ToolError {
+    ToolError::Failed(format!("no temporary file: {error}"))
 }
 
 impl Run {
-    fn new(task: &ScoreTask, models: &[Chosen], help: &Help) -> Result<Self, ToolError> {
-        let fail = |error: io::Error| ToolError::Failed(format!("no temporary file: {error}"));
-        let (reference, distorted) =
-            (place(&task.reference).map_err(fail)?, place(&task.distorted).map_err(fail)?);
-        let output = Place::temporary().map_err(fail)?;
+    fn new(task: &ScoreTask, models: &[Chosen], inputs: Places, help: &Help) -> Result<Self, ToolError> {
+        let [(reference, _), (distorted, _)] = &inputs.0;
+        let output = Place::temporary().map_err(no_file)?;
         let mut args = Args::default();
         args.pair("-r", reference.path()).pair("-d", distorted.path());
         if let Some(format) = task.raw {
@@ -231,15 +305,13 @@ impl Run {
             args.pair("--precision", precision);
         }
         args.backend(&task.backend, help).features(task).tuning(&task.tuning);
-        let shown = |input: &Input| cleaned(&input.name.to_string_lossy());
-        let inputs = [(reference, shown(&task.reference)), (distorted, shown(&task.distorted))];
         Ok(Self { args: args.0, output, inputs })
     }
 
     /// The child's last words, with the names that people know.
     fn words(&self, finished: &Finished) -> String {
         let mut words = finished.stderr.clone();
-        for (place, name) in &self.inputs {
+        for (place, name) in &self.inputs.0 {
             words = words.replace(&*place.path().to_string_lossy(), name);
         }
         let words = words.trim();

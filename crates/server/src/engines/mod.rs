@@ -1,6 +1,8 @@
 //! The two engines behind one door: the embedded one, and a `vmaf` executable as child process.
 
+pub mod encoded;
 pub mod external;
+mod feed;
 mod foreign;
 pub mod native;
 mod place;
@@ -27,6 +29,9 @@ pub const BACKENDS: [&str; 7] = ["auto", "cpu", "cuda", "sycl", "vulkan", "hip",
 
 /// The backends that can be there or not.
 pub const DEVICES: [&str; 6] = ["cpu", "cuda", "sycl", "vulkan", "hip", "metal"];
+
+/// The largest model file that is read; the largest known one has 0.4 MB.
+pub const MAX_MODEL_BYTES: u64 = 64 << 20;
 
 /// Which model is to be used.
 #[derive(Debug)]
@@ -66,6 +71,8 @@ pub struct ScoreTask {
     pub distorted: Input,
     /// The format of raw files; Y4M if absent.
     pub raw: Option<Format>,
+    /// The files are encoded, and how they are brought together.
+    pub encoded: Option<encoded::Encoded>,
     pub models: ModelWish,
     /// Metrics, with the words of the request; presets have none.
     pub features: Vec<(Option<String>, FeatureSpec)>,

@@ -9,7 +9,8 @@ use visus_metrics::Level;
 use visus_report::full::InputFacts;
 use visus_video::Source;
 
-use super::{ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
+use super::encoded::{self, Decoders, Opened};
+use super::{MAX_MODEL_BYTES, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
 use crate::ToolError;
 use crate::config::EngineKind;
 use crate::error::chain;
@@ -34,9 +35,37 @@ pub fn check_backend(backend: &str) -> Result<(), ToolError> {
 }
 
 /// Scores in this process.
-pub fn score(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreReport, ToolError> {
+pub fn score(
+    task: ScoreTask,
+    level: Level,
+    decoders: &Decoders,
+    context: &Context,
+) -> Result<ScoreReport, ToolError> {
     check_backend(&task.backend)?;
-    let (reference, distorted) = (task.reference.source(task.raw)?, task.distorted.source(task.raw)?);
+    let Some(wish) = task.encoded else {
+        let (reference, distorted) = (task.reference.source(task.raw)?, task.distorted.source(task.raw)?);
+        return score_sources(task, reference, distorted, level, context);
+    };
+    let Opened { reference, distorted, pairing } = encoded::open(wish, &task, decoders, &context.cancel)?;
+    let mut task = task;
+    // The pair has skipped already.
+    (task.tuning.skip_ref, task.tuning.skip_dist) = (0, 0);
+    let report = score_sources(task, reference, distorted, level, context);
+    let mut report = report.map_err(|error| pairing.renamed(error))?;
+    report.reference.file = pairing.name(&report.reference.file);
+    report.distorted.file = pairing.name(&report.distorted.file);
+    report.sections = pairing.finish()?;
+    Ok(report)
+}
+
+/// Scores what two sources give.
+fn score_sources(
+    task: ScoreTask,
+    reference: Box<dyn Source>,
+    distorted: Box<dyn Source>,
+    level: Level,
+    context: &Context,
+) -> Result<ScoreReport, ToolError> {
     let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     let totals = [reference.total_frames(), distorted.total_frames()];
     let ScoreTask { models, features, tuning, mut notes, .. } = task;
@@ -68,6 +97,7 @@ pub fn score(task: ScoreTask, level: Level, context: &Context) -> Result<ScoreRe
         precision: task.precision,
         detail: task.detail,
         notes,
+        sections: Vec::new(),
     };
     if let Some((name, format)) = task.format {
         let bytes = report.write(format).map_err(|error| ToolError::failed(&error))?;
@@ -105,9 +135,6 @@ fn plan(
 fn load_version(version: &str) -> Result<NamedModel, ToolError> {
     NamedModel::load(&ModelSpec::version(version)).map_err(|error| ToolError::failed(&error))
 }
-
-/// The largest model file that is read; the largest known one has 0.4 MB.
-const MAX_MODEL_BYTES: u64 = 64 << 20;
 
 fn load(wanted: WantedModel) -> Result<NamedModel, ToolError> {
     let Some(opened) = wanted.file else {

@@ -15,6 +15,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use super::otel;
 use super::settings::StartError;
 
 pub const LOG_LEVEL: &str = "VMAFX_LOG_LEVEL";
@@ -34,13 +35,14 @@ pub fn level(word: &str) -> Result<LevelFilter, StartError> {
     }
 }
 
-/// Sends events to standard error. A second call changes nothing.
-pub fn start(level: LevelFilter) {
+/// Sends events to standard error, and spans to a collector if there is one. A second call changes nothing.
+pub fn start(level: LevelFilter, traces: &otel::Traces) {
     let lines = Lines(|line: &str| {
         // A log that nobody can read is no reason to stop.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     });
-    let _ = tracing_subscriber::registry().with(lines.with_filter(level)).try_init();
+    let subscriber = tracing_subscriber::registry().with(lines.with_filter(level));
+    let _ = subscriber.with(otel::layer(traces).with_filter(LevelFilter::INFO)).try_init();
 }
 
 /// Turns events into lines and hands them on.

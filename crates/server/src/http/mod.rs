@@ -16,6 +16,7 @@ mod mcp;
 mod meters;
 mod openapi;
 mod origin;
+mod otel;
 mod refusal;
 mod routes;
 mod score;

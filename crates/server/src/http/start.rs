@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::settings::{Flags, Settings, StartError, TOKEN};
 use super::signals::Signals;
-use super::{Door, log};
+use super::{Door, log, otel};
 use crate::Server;
 use crate::config::{self, Config, Threading};
 
@@ -20,13 +20,16 @@ const LEFTOVERS: Duration = Duration::from_millis(500);
 pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     let environment = |name: &str| config::environment(name);
     let word = flags.log_level.clone().map(OsString::from).or_else(|| environment(log::LOG_LEVEL));
-    log::start(log::level(&word.unwrap_or_default().to_string_lossy())?);
+    let level = log::level(&word.unwrap_or_default().to_string_lossy())?;
+    let traces = otel::start()?;
+    log::start(level, &traces);
     let settings = Settings::new(flags, &environment)?;
     let core = config::Flags { http: true, ..core.clone() };
     let config = Config::read(&core, &environment).map_err(other)?;
     let runtime = runtime(&environment)?;
     let result = runtime.block_on(answer(settings, config));
     runtime.shutdown_timeout(LEFTOVERS);
+    drop(traces);
     result
 }
 

@@ -38,11 +38,25 @@ pub(super) struct Table {
     /// Ids by order of submission.
     order: BTreeMap<u64, String>,
     next: u64,
-    queue: VecDeque<(String, Work)>,
+    queue: VecDeque<Waiting>,
     running: usize,
     pub closed: bool,
     /// How long jobs took lately, for the advice when to come back.
     pace: Option<Duration>,
+}
+
+/// A job in the queue.
+struct Waiting {
+    id: String,
+    work: Work,
+    /// Ties what the work logs to the request that asked for it.
+    span: tracing::Span,
+}
+
+/// A job that has a slot.
+struct Begun {
+    waiting: Waiting,
+    context: Context,
 }
 
 impl std::fmt::Debug for Table {
@@ -136,13 +150,15 @@ impl Table {
     }
 
     /// The next job whose owner still wants it, marked as running.
-    fn start_next(&mut self, shared: &Arc<Shared>) -> Option<(String, Work, Context)> {
-        while let Some((id, work)) = self.queue.pop_front() {
-            let Some(job) = self.jobs.get_mut(&id).filter(|job| job.ended.is_none()) else { continue };
+    fn start_next(&mut self, shared: &Arc<Shared>) -> Option<Begun> {
+        while let Some(waiting) = self.queue.pop_front() {
+            let Some(job) = self.jobs.get_mut(&waiting.id).filter(|job| job.ended.is_none()) else {
+                continue;
+            };
             job.started = Some(Instant::now());
             job.state.send_modify(|state| state.status = Status::Running);
             let context = Context::new(job.cancel.clone(), job.state.clone(), Arc::clone(shared));
-            return Some((id, work, context));
+            return Some(Begun { waiting, context });
         }
         None
     }
@@ -182,12 +198,13 @@ pub(super) fn submit(
         return Err(table.busy(&shared.limits));
     }
     let (id, watcher) = table.insert(owner, tool);
-    table.queue.push_back((id.clone(), work));
+    let span = tracing::info_span!("job", job_id = id.as_str(), tool);
+    table.queue.push_back(Waiting { id: id.clone(), work, span });
     if free {
         table.running += 1;
         if let Err(error) = start_thread(shared) {
             table.running -= 1;
-            table.queue.retain(|(queued, _)| *queued != id);
+            table.queue.retain(|waiting| waiting.id != id);
             table.remove(&id);
             return Err(ToolError::Failed(format!("no thread for the work: {error}")));
         }
@@ -202,16 +219,29 @@ fn start_thread(shared: &Arc<Shared>) -> std::io::Result<()> {
     let body = move || {
         loop {
             let mut table = shared.lock();
-            let Some((id, work, context)) = table.start_next(&shared) else {
+            let Some(Begun { waiting: Waiting { id, work, span }, context }) = table.start_next(&shared)
+            else {
                 table.running -= 1;
                 return;
             };
             drop(table);
-            let result = work_safely(work, &context);
+            let result = span.in_scope(|| logged(work, &context));
             shared.lock().finish(&id, result, &shared.limits);
         }
     };
     std::thread::Builder::new().name("job".to_owned()).spawn(body).map(drop)
+}
+
+/// Does the work and says how it ended.
+fn logged(work: Work, context: &Context) -> Result<crate::report::Output, ToolError> {
+    let result = work_safely(work, context);
+    let seconds = context.elapsed().as_secs_f64();
+    match &result {
+        Ok(_) => tracing::info!(seconds, "job done"),
+        Err(ToolError::Cancelled) => tracing::info!(seconds, "job cancelled"),
+        Err(error) => tracing::warn!(seconds, %error, "job failed"),
+    }
+    result
 }
 
 /// Work that panics fails; the slot lives on.
@@ -233,6 +263,6 @@ pub(super) fn cancel(shared: &Shared, id: &str) {
         job.ended = Some(Instant::now());
         job.state.send_modify(|state| state.status = Status::Cancelled);
         // Its work goes now: files that it holds open are closed.
-        table.queue.retain(|(queued, _)| queued != id);
+        table.queue.retain(|waiting| waiting.id != id);
     }
 }

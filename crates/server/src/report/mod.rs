@@ -133,13 +133,16 @@ pub struct ScoreReport {
     pub mismatched_model: Option<String>,
     /// Why `auto` picked this model, and what else a person should know.
     pub notes: Vec<String>,
+    /// What else is known of the pair, by name: of encoded videos, whether and how they were brought together.
+    pub sections: Vec<(String, Value)>,
 }
 
 impl ScoreReport {
     pub fn bytes(&self) -> usize {
         let columns = self.outcome.scores.columns().len();
         let text = self.text.as_ref().map_or(0, |(_, text)| text.len());
-        let foreign = self.foreign_pooled.as_ref().map_or(0, value_bytes);
+        let foreign = self.foreign_pooled.as_ref().map_or(0, value_bytes)
+            + self.sections.iter().map(|(_, value)| value_bytes(value)).sum::<usize>();
         size_of::<Self>() + columns * self.outcome.frames as usize * size_of::<f64>() + text + foreign + 4096
     }
 
@@ -202,6 +205,7 @@ impl ScoreReport {
         if let Some(side) = self.outcome.shorter {
             answer.insert("shorter_input".to_owned(), json!(side.to_string()));
         }
+        answer.extend(self.sections.iter().cloned());
         answer.insert("provenance".to_owned(), self.provenance());
         answer.insert("job_id".to_owned(), json!(id));
     }

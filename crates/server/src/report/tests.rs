@@ -77,6 +77,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         detail: Detail::Auto,
         mismatched_model: None,
         notes: Vec::new(),
+        sections: Vec::new(),
     }
 }
 

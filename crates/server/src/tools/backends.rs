@@ -108,6 +108,7 @@ pub fn made_task(reference: Input, distorted: Input, raw: Option<Format>, backen
         reference,
         distorted,
         raw,
+        encoded: None,
         models: ModelWish::These(vec![WantedModel { given, spec, file: None }]),
         features: Vec::new(),
         presets: Vec::new(),

@@ -60,7 +60,7 @@ pub fn by_name(name: &str) -> Option<&'static Tool> {
 }
 
 /// Tools whose place is kept until this build can decode encoded video.
-pub const NOT_YET: [&str; 2] = ["vmaf_score_encoded", "describe_worst_frames"];
+pub const NOT_YET: [&str; 1] = ["describe_worst_frames"];
 
 const NONE: &[Field] = &[];
 const JOB: &[Field] = &[Field::new("job_id", Kind::Text, "The id that the tool returned.").required()];
@@ -96,10 +96,21 @@ pub static TOOLS: &[Tool] = &[
         title: "Score a video with VMAF",
         description: "Scores a distorted video against its reference with VMAF and, on request, PSNR, SSIM, CAMBI and other \
                       metrics. Use it for Y4M or raw YUV files on this machine (raw files need width, height, pixfmt and \
-                      bitdepth). Not for encoded files such as mp4 or mkv. Long clips: set background and poll get_job.",
+                      bitdepth). For encoded files such as mp4 or mkv use vmaf_score_encoded. Long clips: set background and poll get_job.",
         hints: READS,
         fields: || Names::Mcp.fields(),
         output: outputs::score,
+    },
+    Tool {
+        name: "vmaf_score_encoded",
+        title: "Score an encoded video with VMAF",
+        description: "Scores an encoded video (mp4, mkv, webm, ... whatever ffmpeg decodes) against its reference, which may be \
+                      encoded too. Decodes both at once, brings them to one format, pairs frames by content, and says in \
+                      'comparability' whether the number can be trusted. Needs ffmpeg. For raw YUV use vmaf_score. Long \
+                      clips: set background and poll get_job.",
+        hints: READS,
+        fields: || Names::Encoded.fields(),
+        output: outputs::score_encoded,
     },
     Tool {
         name: "list_models",

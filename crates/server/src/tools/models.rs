@@ -15,8 +15,6 @@ const EXTENSIONS: [&str; 2] = ["json", "onnx"];
 /// Folders are searched so deep, and so many files are listed.
 const MAX_DEPTH: usize = 4;
 const MAX_FILES: usize = 1000;
-/// The largest model file that is read.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// A model that is listed.
 #[derive(Clone, Debug)]
@@ -178,7 +176,7 @@ fn load(opened: Opened) -> Result<NamedModel, ToolError> {
     use std::io::Read;
     let label = cleaned(&opened.path.to_string_lossy());
     let mut text = String::new();
-    let read = opened.file.take(MAX_BYTES).read_to_string(&mut text);
+    let read = opened.file.take(crate::engines::MAX_MODEL_BYTES).read_to_string(&mut text);
     read.map_err(|error| ToolError::Failed(format!("model {label}: {error}")))?;
     NamedModel::from_json(&ModelSpec::version(""), label, &text).map_err(|error| ToolError::failed(&error))
 }

@@ -159,6 +159,43 @@ pub fn score() -> Schema {
     object("A score report, or the job that makes one.", &fields, &["job_id"])
 }
 
+/// The answer of scoring encoded videos: the same, and how the two were brought together.
+pub fn score_encoded() -> Schema {
+    let reason = object(
+        "Something that bears on the comparison.",
+        &[
+            ("weight", text("yes: dealt with; warn; no.")),
+            ("code", text("A short name for programs.")),
+            ("text", text("The reason in words.")),
+        ],
+        &["weight", "code", "text"],
+    );
+    let comparability = object(
+        "Whether the number can be trusted.",
+        &[("comparable", text("yes, warn or no.")), ("reasons", list("Why.", reason))],
+        &["comparable", "reasons"],
+    );
+    let anything = |help: &str| json!({ "type": "object", "description": help });
+    let conversion = object(
+        "A conversion.",
+        &[("input", text("reference or distorted.")), ("conversion", text("What was done."))],
+        &["input", "conversion"],
+    );
+    let more = [
+        ("reference_encoded", text("The resolved path of the reference.")),
+        ("distorted_encoded", text("The resolved path of the distorted video.")),
+        ("comparability", comparability),
+        ("pairing", anything("How frames were paired: offset, confidence, dropped and repeated frames.")),
+        ("conversions", list("What was converted before scoring.", conversion)),
+        ("media", anything("What is known of both files, and the ffmpeg that decoded them.")),
+    ];
+    let mut schema = score();
+    for (name, field) in more {
+        schema["properties"][name] = field;
+    }
+    schema
+}
+
 pub fn models() -> Schema {
     let model = object(
         "A model.",

@@ -4,11 +4,13 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 use visus_engine::{FeatureSpec, ModelSource, ModelSpec, preset};
+use visus_media::Scale;
 use visus_report::{Precision, libvmaf};
 use visus_video::{Chroma, Format, Source, y4m_seekable};
 
 use super::field::{Field, Kind, MANY, Values};
 use crate::ToolError;
+use crate::engines::encoded::Encoded;
 use crate::engines::{BACKENDS, ModelWish, ScoreTask, Tuning, WantedModel};
 use crate::error::chain;
 use crate::report::Detail;
@@ -19,8 +21,10 @@ use crate::roots::{Opened, Roots, shown};
 pub enum Names {
     /// `ref` and `dis`.
     Mcp,
-    /// `reference` and `distorted`.
+    /// `reference` and `distorted`, raw, Y4M or encoded.
     Rest,
+    /// `reference_encoded` and `distorted_encoded`.
+    Encoded,
 }
 
 impl Names {
@@ -28,6 +32,7 @@ impl Names {
         match self {
             Self::Mcp => "ref",
             Self::Rest => "reference",
+            Self::Encoded => "reference_encoded",
         }
     }
 
@@ -35,6 +40,7 @@ impl Names {
         match self {
             Self::Mcp => "dis",
             Self::Rest => "distorted",
+            Self::Encoded => "distorted_encoded",
         }
     }
 
@@ -42,9 +48,11 @@ impl Names {
     pub fn fields(self) -> &'static [Field] {
         static MCP: LazyLock<Vec<Field>> = LazyLock::new(|| table(Names::Mcp));
         static REST: LazyLock<Vec<Field>> = LazyLock::new(|| table(Names::Rest));
+        static ENCODED: LazyLock<Vec<Field>> = LazyLock::new(|| table(Names::Encoded));
         match self {
             Self::Mcp => &MCP,
             Self::Rest => &REST,
+            Self::Encoded => &ENCODED,
         }
     }
 }
@@ -60,22 +68,66 @@ const AT_LEAST_0: Kind = Kind::Whole { min: 0, max: MANY };
 const AT_LEAST_1: Kind = Kind::Whole { min: 1, max: MANY };
 
 fn table(names: Names) -> Vec<Field> {
-    let mut fields = vec![
-        REFERENCE.named(names.reference()),
-        DISTORTED.named(names.distorted()),
-        Field::new("width", AT_LEAST_1, "Width in pixels; only for raw video, Y4M brings its own."),
-        Field::new("height", AT_LEAST_1, "Height in pixels; only for raw video."),
-        Field::new("pixfmt", Kind::Word(&PIXEL_FORMATS), "Chroma format; only for raw video."),
-        Field::new("bitdepth", Kind::Choice(&[8, 10, 12, 16]), "Bits per sample; only for raw video."),
-    ];
+    let (reference, distorted) = match names {
+        Names::Mcp => (REFERENCE, DISTORTED),
+        Names::Rest => (ANY_REFERENCE, ANY_DISTORTED),
+        Names::Encoded => (ENCODED_REFERENCE, ENCODED_DISTORTED),
+    };
+    let mut fields = vec![reference.named(names.reference()), distorted.named(names.distorted())];
+    if names != Names::Encoded {
+        fields.extend_from_slice(RAW);
+    }
+    if names != Names::Mcp {
+        fields.extend_from_slice(PAIRING);
+    }
     fields.extend_from_slice(SHARED);
     fields
 }
+
+/// The format of raw video.
+const RAW: &[Field] = &[
+    Field::new("width", AT_LEAST_1, "Width in pixels; only for raw video, Y4M brings its own."),
+    Field::new("height", AT_LEAST_1, "Height in pixels; only for raw video."),
+    Field::new("pixfmt", Kind::Word(&PIXEL_FORMATS), "Chroma format; only for raw video."),
+    Field::new("bitdepth", Kind::Choice(&[8, 10, 12, 16]), "Bits per sample; only for raw video."),
+];
+
+/// How encoded videos are brought together.
+const PAIRING: &[Field] = &[
+    Field::new(
+        "sync",
+        Kind::Word(&["full", "offset", "off"]),
+        "How frames of encoded videos are paired by content: 'full' also finds dropped and repeated frames, 'offset' only \
+         the start, 'off' pairs by number.",
+    )
+    .default("\"full\""),
+    Field::new(
+        "scale",
+        Kind::Text,
+        "Where sizes of encoded videos differ: 'auto' scales both to the model's display, 'reference' to the reference's \
+         size, or WIDTHxHEIGHT; 'off' refuses.",
+    )
+    .default("\"auto\""),
+    Field::new("force", Kind::Flag, "Score encoded videos although they cannot be compared.").default("false"),
+];
 
 const REFERENCE: Field =
     Field::new("ref", Kind::Text, "Path of the reference video: Y4M, or raw planar YUV.").required();
 const DISTORTED: Field =
     Field::new("dis", Kind::Text, "Path of the distorted video, in the format of the reference.").required();
+
+const ANY_REFERENCE: Field =
+    Field::new("reference", Kind::Text, "Path of the reference video: Y4M, raw planar YUV, or encoded.")
+        .required();
+const ANY_DISTORTED: Field =
+    Field::new("distorted", Kind::Text, "Path of the distorted video: Y4M, raw planar YUV, or encoded.")
+        .required();
+const ENCODED_REFERENCE: Field =
+    Field::new("reference_encoded", Kind::Text, "Path of the reference video, such as mp4, mkv or webm.")
+        .required();
+const ENCODED_DISTORTED: Field =
+    Field::new("distorted_encoded", Kind::Text, "Path of the distorted video, in any format ffmpeg decodes.")
+        .required();
 
 /// What all scoring tools take.
 pub const SHARED: &[Field] = &[
@@ -147,8 +199,13 @@ impl ScoreArgs {
         let args = Self { tool, names, values: Values::read(tool, names.fields(), given)? };
         args.check_tiny()?;
         args.precision()?;
+        args.scale()?;
         args.missing_for_raw_names()?;
         Ok(args)
+    }
+
+    pub fn tool(&self) -> &'static str {
+        self.tool
     }
 
     pub fn background(&self) -> bool {
@@ -170,13 +227,34 @@ impl ScoreArgs {
         })
     }
 
+    fn scale(&self) -> Result<Scale, ToolError> {
+        let text = self.values.text("scale").unwrap_or("auto");
+        text.parse().map_err(|reason: String| ToolError::invalid("scale", &json!(text), reason))
+    }
+
+    /// How the videos are brought together, if they are encoded. A request that could mean raw or encoded files means
+    /// encoded ones if it gives no format and the files are no Y4M.
+    fn encoded(&self, reference: &Opened, distorted: &Opened) -> Result<Option<Encoded>, ToolError> {
+        let raw_given = ["width", "height", "pixfmt", "bitdepth"].iter().any(|name| self.values.has(name));
+        let encoded = match self.names {
+            Names::Mcp => false,
+            Names::Encoded => true,
+            Names::Rest => !raw_given && !(is_y4m(reference)? && is_y4m(distorted)?),
+        };
+        if !encoded {
+            return Ok(None);
+        }
+        let sync = self.values.text("sync").and_then(|text| text.parse().ok()).unwrap_or_default();
+        Ok(Some(Encoded { sync, scale: self.scale()?, force: self.values.flag("force") }))
+    }
+
     /// Names that end like raw video need its format; that can be said without looking at any file.
     fn missing_for_raw_names(&self) -> Result<(), ToolError> {
         let raw = |name: &str| {
             let path = std::path::Path::new(self.values.text(name).unwrap_or_default());
             path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("yuv"))
         };
-        if raw(self.names.reference()) || raw(self.names.distorted()) {
+        if self.names != Names::Encoded && (raw(self.names.reference()) || raw(self.names.distorted())) {
             self.check_raw_complete()?;
         }
         Ok(())
@@ -194,7 +272,8 @@ impl ScoreArgs {
         let values = &self.values;
         let open = |name: &str| roots.open(values.text(name).unwrap_or_default());
         let (reference, distorted) = (open(self.names.reference())?, open(self.names.distorted())?);
-        let raw = self.raw_format(&reference, &distorted)?;
+        let encoded = self.encoded(&reference, &distorted)?;
+        let raw = if encoded.is_some() { None } else { self.raw_format(&reference, &distorted)? };
         if let Some(path) = values.text("tiny_model") {
             roots.open(path)?;
             let text = "tiny_model: ONNX models are not available in this build";
@@ -205,6 +284,7 @@ impl ScoreArgs {
             reference: reference.into(),
             distorted: distorted.into(),
             raw,
+            encoded,
             models,
             features,
             presets: self.presets(),

@@ -18,6 +18,10 @@ use super::settings::{NO_AUTH, TOKEN};
 use super::{Door, Flags, Settings};
 use crate::config::{self, Config};
 
+/// What was cancelled ends within a second on a machine that is not busy with other things; the work itself would take a
+/// minute and more. So this limit tells ending from finishing, on any machine.
+pub const PROMPT: Duration = Duration::from_secs(10);
+
 pub const SECRET: &str = "correct horse battery staple";
 
 /// A server on a port of its own, stopped when it is dropped.
@@ -97,6 +101,13 @@ impl Served {
 
     pub fn post(&self, path: &str, body: &str) -> Reply {
         self.ask(&format!("POST {path} HTTP/1.1\r\n{AUTH}"), body.as_bytes())
+    }
+
+    /// The status of the job that came last.
+    pub fn newest_job(&self) -> String {
+        let jobs = self.get("/v1/jobs").json();
+        let newest = jobs["jobs"].as_array().and_then(|jobs| jobs.last());
+        newest.and_then(|job| job["status"].as_str()).unwrap_or_default().to_owned()
     }
 
     /// Asks the server to end; `join` waits for it.

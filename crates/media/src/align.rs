@@ -1,0 +1,420 @@
+//! Which frames of two streams belong together: an alignment of signatures, as sequences are aligned in biology.
+//!
+//! A pair of frames earns points if its signatures are as near as those of other pairs, and loses points if not; leaving
+//! a frame out costs points, less so if it merely repeats the one before. The best way through a window of both streams
+//! is found by dynamic programming with affine gaps (Gotoh 1982). At the start of the files the way may begin anywhere,
+//! which gives the offset; later it begins where the last one ended.
+//!
+//! A pair's distance is measured against what the better of its two frames finds at best within the window, so that
+//! a coarse encode is judged by its own measure; the cap keeps a burst of damage from looking like a cut.
+
+use std::collections::VecDeque;
+
+use crate::signature::Signature;
+
+/// Points for a perfect pair, and the most that a distance takes away.
+const REWARD: f32 = 4.0;
+const CAP: f32 = 8.0;
+/// Distances below this (square levels) are all the same: 0.1 levels in every cell.
+const FLOOR: f32 = 0.01;
+/// A frame repeats the one before if it differs from it by less than this.
+const COPY: f32 = 0.004;
+/// How far around a pair the re-check looks.
+const LOOK: usize = 25;
+
+/// Costs of leaving frames out: the first of a row, and each further one.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    open: f32,
+    more: f32,
+}
+
+const RARE: Gap = Gap { open: 2.5, more: 1.0 };
+/// Where the frame rates differ, frames are missing all the time.
+const EXPECTED: Gap = Gap { open: 1.0, more: 0.75 };
+const REPEATED: Gap = Gap { open: 0.75, more: 0.25 };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Pair,
+    /// A frame of the reference has no counterpart.
+    Missing,
+    /// A frame of the distorted video has none.
+    Extra,
+}
+
+/// What is to be done with the first frames of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Pair,
+    /// The two stand at the same place but do not look alike, as in a freeze.
+    InPlace,
+    Missing,
+    Extra,
+}
+
+/// Where the two streams meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    pub skip_reference: usize,
+    pub skip_distorted: usize,
+    /// How much better this offset is than any other near it, 0 to 1.
+    pub confidence: f32,
+    /// Median likeness of the pairs; `None` if the pictures are too flat to tell.
+    pub likeness: Option<f32>,
+    /// Pairs that this rests on.
+    pub pairs: usize,
+}
+
+/// How surely a pair belongs together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    Sure,
+    /// Neighbours would fit as well.
+    Unclear,
+    /// A neighbour would fit better.
+    Contradicted,
+}
+
+#[derive(Debug)]
+struct Entry {
+    signature: Signature,
+    /// It repeats the frame before it.
+    copy: bool,
+}
+
+/// A window of both streams and the distances between its frames.
+#[derive(Debug)]
+pub struct Aligner {
+    reference: VecDeque<Entry>,
+    distorted: VecDeque<Entry>,
+    /// A row per frame of the reference.
+    distances: VecDeque<VecDeque<f32>>,
+    missing: Gap,
+    extra: Gap,
+}
+
+impl Aligner {
+    /// `rates` are the frame rates of both, as far as they are known.
+    pub fn new(rates: [Option<f64>; 2]) -> Self {
+        let ratio = rates[0].zip(rates[1]).map_or(1.0, |(reference, distorted)| reference / distorted);
+        let cost = |expected: bool| if expected { EXPECTED } else { RARE };
+        Self {
+            reference: VecDeque::new(),
+            distorted: VecDeque::new(),
+            distances: VecDeque::new(),
+            missing: cost(ratio > 1.01),
+            extra: cost(ratio < 0.99),
+        }
+    }
+
+    pub fn lengths(&self) -> (usize, usize) {
+        (self.reference.len(), self.distorted.len())
+    }
+
+    pub fn push_reference(&mut self, signature: Signature) {
+        self.distances
+            .push_back(self.distorted.iter().map(|entry| signature.distance(&entry.signature)).collect());
+        self.reference.push_back(entry(signature, self.reference.back()));
+    }
+
+    pub fn push_distorted(&mut self, signature: Signature) {
+        for (row, entry) in self.distances.iter_mut().zip(&self.reference) {
+            row.push_back(entry.signature.distance(&signature));
+        }
+        self.distorted.push_back(entry(signature, self.distorted.back()));
+    }
+
+    pub fn pop_reference(&mut self) -> Option<Signature> {
+        self.distances.pop_front();
+        self.reference.pop_front().map(|entry| entry.signature)
+    }
+
+    pub fn pop_distorted(&mut self) -> Option<Signature> {
+        self.distances.iter_mut().for_each(|row| {
+            row.pop_front();
+        });
+        self.distorted.pop_front().map(|entry| entry.signature)
+    }
+
+    /// The first two frames of the window.
+    pub fn front(&self) -> Option<(&Signature, &Signature)> {
+        Some((&self.reference.front()?.signature, &self.distorted.front()?.signature))
+    }
+
+    /// The distorted frame at the front repeats the one before.
+    pub fn front_is_copy(&self) -> bool {
+        self.distorted.front().is_some_and(|entry| entry.copy)
+    }
+
+    /// The best way from the beginning of both streams; `None` if a stream is empty.
+    pub fn start(&self) -> Option<Start> {
+        let (a, b) = self.lengths();
+        if a == 0 || b == 0 {
+            return None;
+        }
+        let (mut i, mut j, ops) = self.best_way(true);
+        let common = i.min(j);
+        let (skip_reference, skip_distorted) = (i - common, j - common);
+        let mut pairs = Vec::new();
+        for op in ops {
+            if op == Op::Pair {
+                pairs.push((i, j));
+            }
+            i += usize::from(op != Op::Extra);
+            j += usize::from(op != Op::Missing);
+        }
+        let mut likeness: Vec<f32> = pairs
+            .iter()
+            .filter_map(|(i, j)| self.reference[*i].signature.likeness(&self.distorted[*j].signature))
+            .collect();
+        likeness.sort_by(f32::total_cmp);
+        Some(Start {
+            skip_reference,
+            skip_distorted,
+            confidence: self.confidence(&pairs),
+            likeness: likeness.get(likeness.len() / 2).copied(),
+            pairs: pairs.len(),
+        })
+    }
+
+    /// The median straight line from reference to distorted brightness over the first pairs.
+    pub fn brightness(&self) -> Option<(f32, f32)> {
+        let (a, b) = self.lengths();
+        let mut lines: Vec<(f32, f32)> = (0..a.min(b))
+            .filter_map(|at| self.reference[at].signature.line_to(&self.distorted[at].signature))
+            .collect();
+        lines.sort_by(|a, b| a.0.total_cmp(&b.0));
+        lines.get(lines.len() / 2).copied()
+    }
+
+    /// What to do with the frames at the front. At most `most` pairs, unless both streams have `ended`; never half of a
+    /// gap.
+    pub fn steps(&self, most: usize, ended: bool) -> Vec<Step> {
+        let (_, _, ops) = self.best_way(false);
+        let mut steps = Vec::new();
+        let (mut pairs, mut at) = (0, 0);
+        while at < ops.len() && (ended || pairs < most) {
+            if ops[at] == Op::Pair {
+                steps.push(Step::Pair);
+                (pairs, at) = (pairs + 1, at + 1);
+                continue;
+            }
+            let run = ops[at..].iter().take_while(|op| **op != Op::Pair).count();
+            let at_end = at + run == ops.len();
+            if at_end && !ended {
+                break;
+            }
+            let gap = &ops[at..at + run];
+            let (missing, extra) = self.count_gap(gap, at_end.then_some(&ops[..]));
+            push_gap(&mut steps, missing, extra);
+            at += run;
+        }
+        if steps.is_empty() {
+            // The way begins with a gap that the window does not show the end of: the streams are kept in step.
+            steps.push(Step::InPlace);
+        }
+        steps
+    }
+
+    /// Frames left out on both sides. At the end of the streams, what the way did not reach counts as well, as far as
+    /// the other side has something to stand beside it.
+    fn count_gap(&self, gap: &[Op], whole: Option<&[Op]>) -> (usize, usize) {
+        let count = |ops: &[Op], wanted: &[Op]| ops.iter().filter(|op| wanted.contains(op)).count();
+        let (mut missing, mut extra) = (count(gap, &[Op::Missing]), count(gap, &[Op::Extra]));
+        if let Some(whole) = whole {
+            let (a, b) = self.lengths();
+            let rest_reference = a - count(whole, &[Op::Pair, Op::Missing]);
+            let rest_distorted = b - count(whole, &[Op::Pair, Op::Extra]);
+            let beside = extra.saturating_sub(missing).min(rest_reference);
+            let below = missing.saturating_sub(extra).min(rest_distorted);
+            (missing, extra) = (missing + beside, extra + below);
+        }
+        (missing, extra)
+    }
+
+    /// Whether the pair at the front is better than its neighbours in the window.
+    pub fn check_front(&self) -> Check {
+        let Some(row) = self.distances.front() else { return Check::Unclear };
+        let own = row.front().map_or(f32::MAX, |distance| distance.max(FLOOR));
+        let beyond_copies = self.distorted.iter().skip(1).take_while(|entry| entry.copy).count() + 1;
+        let other = row.iter().skip(beyond_copies).take(LOOK).copied().fold(f32::MAX, f32::min).max(FLOOR);
+        if own * 2.0 <= other {
+            Check::Sure
+        } else if other * 2.0 < own {
+            Check::Contradicted
+        } else {
+            Check::Unclear
+        }
+    }
+
+    fn points(&self) -> Vec<Vec<f32>> {
+        let (a, b) = self.lengths();
+        let row_best: Vec<f32> =
+            self.distances.iter().map(|row| row.iter().copied().fold(f32::MAX, f32::min)).collect();
+        let column_best: Vec<f32> =
+            (0..b).map(|j| self.distances.iter().map(|row| row[j]).fold(f32::MAX, f32::min)).collect();
+        let noise = quartile(&row_best).max(FLOOR);
+        let points = |i: usize, j: usize| {
+            let measure = row_best[i].min(column_best[j]).max(noise);
+            REWARD - (self.distances[i][j] / measure).min(CAP)
+        };
+        (0..a).map(|i| (0..b).map(|j| points(i, j)).collect()).collect()
+    }
+
+    /// The best way through the window: where it begins and what it does. With `anywhere` it begins where it likes; it ends
+    /// where one of the two is used up.
+    fn best_way(&self, anywhere: bool) -> (usize, usize, Vec<Op>) {
+        let points = self.points();
+        let mut table = Table::new(self.lengths());
+        let (a, b) = self.lengths();
+        for i in 0..=a {
+            for j in 0..=b {
+                if i > 0 && j > 0 {
+                    table.pair(i, j, points[i - 1][j - 1], anywhere);
+                }
+                if i > 0 {
+                    let gap = if self.reference[i - 1].copy { REPEATED } else { self.missing };
+                    table.gap(i, j, Op::Missing, gap);
+                }
+                if j > 0 {
+                    let gap = if self.distorted[j - 1].copy { REPEATED } else { self.extra };
+                    table.gap(i, j, Op::Extra, gap);
+                }
+            }
+        }
+        table.trace_back()
+    }
+
+    /// How much worse the nearest other offset would be. Frames that repeat the paired one are no other offset.
+    fn confidence(&self, pairs: &[(usize, usize)]) -> f32 {
+        let mut worst: Option<f32> = None;
+        for shift in (-(LOOK as i64)..=LOOK as i64).filter(|shift| *shift != 0) {
+            let (mut own, mut other, mut count) = (0.0, 0.0, 0);
+            for (i, j) in pairs {
+                let Ok(shifted) = usize::try_from(*j as i64 + shift) else { continue };
+                if shifted < self.distorted.len() && !self.copies_between(*j, shifted) {
+                    own += self.distances[*i][*j] + FLOOR;
+                    other += self.distances[*i][shifted] + FLOOR;
+                    count += 1;
+                }
+            }
+            if count >= 3.max(pairs.len() / 4) {
+                worst = Some(worst.unwrap_or(0.0).max(own / other));
+            }
+        }
+        worst.map_or(0.0, |worst| (1.0 - worst).clamp(0.0, 1.0))
+    }
+
+    fn copies_between(&self, a: usize, b: usize) -> bool {
+        (a.min(b) + 1..=a.max(b)).all(|at| self.distorted[at].copy)
+    }
+}
+
+fn entry(signature: Signature, before: Option<&Entry>) -> Entry {
+    let copy = before.is_some_and(|before| {
+        before.signature.distance(&signature) < COPY && (before.signature.mean - signature.mean).abs() < 0.1
+    });
+    Entry { signature, copy }
+}
+
+/// Frames left out on both sides at one place stand beside each other; the rest is a gap.
+fn push_gap(steps: &mut Vec<Step>, missing: usize, extra: usize) {
+    let beside = missing.min(extra);
+    steps.extend(std::iter::repeat_n(Step::InPlace, beside));
+    steps.extend(std::iter::repeat_n(Step::Missing, missing - beside));
+    steps.extend(std::iter::repeat_n(Step::Extra, extra - beside));
+}
+
+fn quartile(values: &[f32]) -> f32 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    sorted.get(sorted.len() / 4).copied().unwrap_or(FLOOR)
+}
+
+const LAYERS: [Op; 3] = [Op::Pair, Op::Missing, Op::Extra];
+/// Stands for "the way begins here".
+const BEGIN: u8 = 3;
+
+/// Best points per cell and last step, and the last step before that.
+struct Table {
+    columns: usize,
+    lengths: (usize, usize),
+    best: Vec<[f32; 3]>,
+    from: Vec<[u8; 3]>,
+}
+
+impl Table {
+    fn new(lengths: (usize, usize)) -> Self {
+        let cells = (lengths.0 + 1) * (lengths.1 + 1);
+        let mut best = vec![[f32::NEG_INFINITY; 3]; cells];
+        best[0][0] = 0.0;
+        Self { columns: lengths.1 + 1, lengths, best, from: vec![[BEGIN; 3]; cells] }
+    }
+
+    fn pair(&mut self, i: usize, j: usize, points: f32, anywhere: bool) {
+        let before = self.best[(i - 1) * self.columns + j - 1];
+        let (mut best, mut from) = highest(before);
+        if anywhere && best <= 0.0 {
+            (best, from) = (0.0, BEGIN);
+        }
+        let cell = i * self.columns + j;
+        self.best[cell][0] = best + points;
+        self.from[cell][0] = from;
+    }
+
+    fn gap(&mut self, i: usize, j: usize, op: Op, gap: Gap) {
+        let layer = if op == Op::Missing { 1 } else { 2 };
+        let before = if op == Op::Missing { (i - 1) * self.columns + j } else { i * self.columns + j - 1 };
+        let mut costs = [gap.open; 3];
+        costs[layer] = gap.more;
+        let reached: [f32; 3] = std::array::from_fn(|at| self.best[before][at] - costs[at]);
+        let (best, from) = highest(reached);
+        let cell = i * self.columns + j;
+        self.best[cell][layer] = best;
+        self.from[cell][layer] = from;
+    }
+
+    /// From the best cell at the far edges back to the beginning.
+    fn trace_back(&self) -> (usize, usize, Vec<Op>) {
+        let (a, b) = self.lengths;
+        let edge = (0..=a).map(|i| (i, b)).chain((0..b).map(|j| (a, j)));
+        let top = |(i, j): &(usize, usize)| highest(self.best[i * self.columns + j]).0;
+        // Of equal ends the one nearest to the diagonal.
+        let order = |x: &(usize, usize), y: &(usize, usize)| {
+            let far = |(i, j): &(usize, usize)| (a - i).max(b - j);
+            top(x).total_cmp(&top(y)).then(far(y).cmp(&far(x)))
+        };
+        let (mut i, mut j) = edge.max_by(order).unwrap_or((0, 0));
+        let mut layer = highest(self.best[i * self.columns + j]).1;
+        let mut ops = Vec::new();
+        while (i, j) != (0, 0) || layer != 0 {
+            let from = self.from[i * self.columns + j][usize::from(layer)];
+            let op = LAYERS[usize::from(layer)];
+            ops.push(op);
+            i -= usize::from(op != Op::Extra);
+            j -= usize::from(op != Op::Missing);
+            if from == BEGIN {
+                break;
+            }
+            layer = from;
+        }
+        ops.reverse();
+        (i, j, ops)
+    }
+}
+
+/// The highest of three and its place; of equal ones the first.
+fn highest(values: [f32; 3]) -> (f32, u8) {
+    let mut best = (values[0], 0);
+    for (at, value) in (1..).zip(&values[1..]) {
+        if *value > best.0 {
+            best = (*value, at);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+#[path = "align_tests.rs"]
+mod tests;

@@ -1,0 +1,327 @@
+//! Frames of an encoded file, through a pipe from ffmpeg.
+//!
+//! One ffmpeg process per file, no raw file on disk; the pipe and the frames of the caller's pool are all that is buffered.
+//! Samples arrive as the stream has them: what ffmpeg unpacks (see [`Delivery`](crate::Delivery)) keeps its values, and RGB
+//! is converted here. A file that is cut short or damaged is an error, not a shorter video.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use visus_child::{Finished, Stream, Words};
+use visus_engine::Cancel;
+use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
+
+use crate::rgb::{RgbTarget, to_yuv};
+use crate::tools::input_args;
+use crate::{Delivery, MediaError, Probe, Tools};
+
+/// How a file is decoded.
+#[derive(Clone, Debug, Default)]
+pub struct DecodeOptions {
+    /// One of ffmpeg's hardware decoders: `auto`, `cuda`, `vaapi`, `qsv`, `videotoolbox`, …
+    pub hwaccel: Option<String>,
+    /// Go on over damage, with what the decoder makes of it.
+    pub forgive: bool,
+    /// Turn the picture as a player would.
+    pub upright: bool,
+    /// What RGB becomes.
+    pub rgb: RgbTarget,
+    /// Ends every wait for ffmpeg.
+    pub cancel: Cancel,
+}
+
+/// A running ffmpeg and the frames that it gives.
+#[derive(Debug)]
+pub struct Decoder {
+    reader: Reader,
+    name: String,
+    info: Info,
+    frames: Option<u64>,
+    rgb: Option<RgbTarget>,
+    forgive: bool,
+    cancel: Cancel,
+    words: Words,
+    end: End,
+    state: State,
+}
+
+/// How the child ended, once it has.
+type End = Arc<Mutex<Option<Finished>>>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Ended,
+    Failed,
+}
+
+impl Decoder {
+    /// Starts ffmpeg on a probed file.
+    pub fn open(
+        tools: &Tools,
+        path: &Path,
+        probe: &Probe,
+        options: &DecodeOptions,
+    ) -> Result<Self, MediaError> {
+        let format = probe.format(options.upright)?;
+        Self::start(tools, arguments(tools, path, probe, options, &[]), format, probe, options)
+    }
+
+    fn start(
+        tools: &Tools,
+        args: Vec<OsString>,
+        format: Format,
+        probe: &Probe,
+        options: &DecodeOptions,
+    ) -> Result<Self, MediaError> {
+        let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
+        let cancel = options.cancel.clone();
+        let stream = Stream::start(&errand, move || cancel.is_fired())
+            .map_err(|broken| tools.broken("ffmpeg", broken, tools.limit()))?;
+        let (words, end) = (stream.words(), End::default());
+        let tap = Tap { stream, end: Arc::clone(&end) };
+        let name = probe.file.clone();
+        Ok(Self {
+            reader: raw_stream(&name, tap, format, ChromaRounding::Up)?,
+            info: info(probe, options),
+            name,
+            frames: probe.frames,
+            rgb: probe.delivery.rgb.then_some(options.rgb),
+            forgive: options.forgive,
+            cancel: options.cancel.clone(),
+            words,
+            end,
+            state: State::Open,
+        })
+    }
+
+    /// Starts ffmpeg for small grey pictures of the first frames, to look at a file from afar.
+    pub(crate) fn open_small(
+        tools: &Tools,
+        path: &Path,
+        probe: &Probe,
+        options: &DecodeOptions,
+        (size, frames): ((usize, usize), u64),
+    ) -> Result<Self, MediaError> {
+        let mut probe = probe.clone();
+        let refused = |source| MediaError::Format { file: probe.file.clone(), source };
+        let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
+        probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
+        let shrink = format!("scale={}:{}:flags=area", size.0, size.1);
+        let more = ["-vf", &shrink, "-frames:v", &frames.to_string()].map(OsString::from);
+        Self::start(tools, arguments(tools, path, &probe, options, &more), format, &probe, options)
+    }
+
+    /// What ffmpeg says, to be read at any time.
+    pub(crate) fn words(&self) -> Words {
+        self.words.clone()
+    }
+
+    fn step(&mut self, take: impl FnOnce(&mut Reader) -> Result<bool, ReadError>) -> Result<bool, ReadError> {
+        match self.state {
+            State::Ended => return Ok(false),
+            State::Failed => return Err(ReadError::Failed { file: self.name.clone() }),
+            State::Open => {}
+        }
+        let taken = take(&mut self.reader);
+        let checked = self.check(taken);
+        match &checked {
+            Ok(true) => {}
+            Ok(false) => self.state = State::Ended,
+            Err(_) => self.state = State::Failed,
+        }
+        checked
+    }
+
+    /// Damage is found in what ffmpeg says, long before its end.
+    fn check(&mut self, taken: Result<bool, ReadError>) -> Result<bool, ReadError> {
+        if let Err(ReadError::WrongFrame { .. }) = taken {
+            return taken;
+        }
+        if self.cancel.is_fired() {
+            return Err(self.failed("cancelled".to_owned()));
+        }
+        if let Err(ReadError::Io { source, .. }) = &taken {
+            let silence = source.kind() == io::ErrorKind::TimedOut;
+            let hint = if silence { " (set VMAF_MCP_SUBPROCESS_TIMEOUT_S to override)" } else { "" };
+            return Err(self.failed(format!("{source}{hint}")));
+        }
+        let over = !matches!(taken, Ok(true));
+        match self.damage(over) {
+            Some(reason) => Err(self.failed(reason)),
+            None if over && self.reader.frames_read() == 0 => {
+                Err(self.failed("the video stream holds no frames".to_owned()))
+            }
+            None => Ok(!over),
+        }
+    }
+
+    fn damage(&self, over: bool) -> Option<String> {
+        if !over {
+            let quiet = self.forgive || self.words.is_empty();
+            return if quiet { None } else { first_damage(&self.words.text()) };
+        }
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (code, words) = end.map_or((-1, self.words.text()), |end| (end.code, end.stderr));
+        let whole = code == 0 || (self.forgive && self.reader.frames_read() > 0);
+        match first_damage(&words) {
+            Some(damage) if !self.forgive => Some(damage),
+            _ if whole => None,
+            _ => Some(first_line(&words).unwrap_or_else(|| format!("ffmpeg ended with {code}"))),
+        }
+    }
+
+    fn failed(&self, reason: String) -> ReadError {
+        ReadError::Decoder { file: self.name.clone(), frame: self.reader.frames_read(), reason }
+    }
+}
+
+impl Source for Decoder {
+    fn format(&self) -> &Format {
+        self.reader.format()
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn frames_read(&self) -> u64 {
+        self.reader.frames_read()
+    }
+
+    fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
+        let more = self.step(|reader| reader.read(frame))?;
+        if let (true, Some(target)) = (more, self.rgb) {
+            to_yuv(frame, target);
+        }
+        Ok(more)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, ReadError> {
+        for done in 0..count {
+            if !self.step(|reader| reader.skip(1).map(|skipped| skipped == 1))? {
+                return Ok(done);
+            }
+        }
+        Ok(count)
+    }
+
+    fn total_frames(&self) -> Option<u64> {
+        self.frames
+    }
+}
+
+/// The pipe; at its end the child is reaped and what it left is kept.
+struct Tap {
+    stream: Stream,
+    end: End,
+}
+
+impl Read for Tap {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(into)?;
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        if count == 0 && !into.is_empty() && end.is_none() {
+            *end = Some(self.stream.finish());
+        }
+        Ok(count)
+    }
+}
+
+fn arguments(
+    tools: &Tools,
+    path: &Path,
+    probe: &Probe,
+    options: &DecodeOptions,
+    more: &[OsString],
+) -> Vec<OsString> {
+    let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", "error"].map(Into::into).to_vec();
+    if let Some(hwaccel) = &options.hwaccel {
+        args.extend(["-hwaccel".into(), hwaccel.into()]);
+    }
+    args.push(if options.upright { "-autorotate" } else { "-noautorotate" }.into());
+    args.extend(input_args(path));
+    args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);
+    args.extend(tools.every_frame_once().map(Into::into));
+    args.extend_from_slice(more);
+    let pix_fmt = OsString::from(&probe.delivery.pix_fmt);
+    args.extend(["-pix_fmt".into(), pix_fmt, "-f".into(), "rawvideo".into(), "pipe:1".into()]);
+    args
+}
+
+fn info(probe: &Probe, options: &DecodeOptions) -> Info {
+    let rgb = probe.delivery.rgb.then_some(options.rgb.range);
+    Info {
+        frame_rate: probe.frame_rate,
+        aspect: Some(probe.aspect),
+        interlacing: probe.interlacing,
+        range: rgb.or(probe.range),
+        chroma_tag: Some(probe.pix_fmt.clone()),
+        ..Info::default()
+    }
+}
+
+/// Words with which ffmpeg tells of data that are missing or wrong. Others, such as references that an open group of
+/// pictures leaves behind at its start, are not about damage.
+const DAMAGE: [&str; 17] = [
+    "partial file",
+    "ended prematurely",
+    "truncat",
+    "corrupt",
+    "conceal",
+    "invalid data found",
+    "error while decoding",
+    "error submitting packet",
+    "invalid nal",
+    "error splitting the input",
+    "decode_slice_header error",
+    "no frame!",
+    "exceeds containing master element",
+    "bytestream overread",
+    "failed to decode",
+    "could not find ref",
+    "packet mismatch",
+];
+
+fn first_damage(words: &str) -> Option<String> {
+    let told = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        DAMAGE.iter().any(|damage| line.contains(damage))
+    };
+    words.lines().find(told).map(clean)
+}
+
+pub(crate) fn first_line(words: &str) -> Option<String> {
+    words.lines().find(|line| !line.trim().is_empty()).map(clean)
+}
+
+/// The line without the address of the object that speaks, and not endless.
+fn clean(line: &str) -> String {
+    let line = match line.split_once("] ") {
+        Some((before, rest)) if before.starts_with('[') => {
+            let speaker = before.trim_start_matches('[').split(" @ ").next().unwrap_or_default();
+            format!("{speaker}: {rest}")
+        }
+        _ => line.to_owned(),
+    };
+    line.trim().chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_and_chatter() {
+        let words = "[h264 @ 0x55d] co located POCs unavailable\n[mov,mp4 @ 0x1] stream 0, offset 0x30: partial file\n";
+        assert_eq!(first_damage(words).as_deref(), Some("mov,mp4: stream 0, offset 0x30: partial file"));
+        assert_eq!(first_damage("[h264 @ 0x55d] co located POCs unavailable\n"), None);
+        assert_eq!(first_line("\nplain words\n").as_deref(), Some("plain words"));
+    }
+}

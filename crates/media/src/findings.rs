@@ -1,0 +1,260 @@
+//! What pairing found out, frame by frame and in figures.
+
+use serde_json::{Value, json};
+use visus_engine::Side;
+
+use crate::align::{Check, Start};
+
+/// How frames are paired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// One after another, as they come.
+    Off,
+    /// Find where the two begin, then one after another.
+    Offset,
+    /// Find drops and repeated frames as well, and stay in step.
+    #[default]
+    Full,
+}
+
+impl Sync {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Offset => "offset",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl std::str::FromStr for Sync {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "offset" => Ok(Self::Offset),
+            "full" => Ok(Self::Full),
+            _ => Err(format!("'{text}' is not a way to pair frames; it is off, offset or full")),
+        }
+    }
+}
+
+/// Frames in a row, by their numbers in both files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub reference: u64,
+    pub distorted: u64,
+    pub count: u64,
+}
+
+impl Run {
+    fn json(&self) -> Value {
+        json!({ "reference": self.reference, "distorted": self.distorted, "count": self.count })
+    }
+}
+
+/// Runs of frames that share a fate. Only the first are listed; all are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    pub listed: Vec<Run>,
+    pub frames: u64,
+}
+
+/// Reports stay readable, and memory bounded, when every other frame is missing.
+const LISTED: usize = 200;
+
+impl Runs {
+    /// Adds a frame; `steps` says by how much the two numbers grow within a run.
+    fn add(&mut self, reference: u64, distorted: u64, steps: (u64, u64)) {
+        self.frames += 1;
+        if let Some(last) = self.listed.last_mut() {
+            let next = (last.reference + last.count * steps.0, last.distorted + last.count * steps.1);
+            if next == (reference, distorted) {
+                last.count += 1;
+                return;
+            }
+        }
+        if self.listed.len() < LISTED {
+            self.listed.push(Run { reference, distorted, count: 1 });
+        }
+    }
+
+    fn json(&self) -> Value {
+        let listed: Vec<Value> = self.listed.iter().map(Run::json).collect();
+        json!({ "frames": self.frames, "runs": listed, "complete": self.listed.iter().map(|run| run.count).sum::<u64>() == self.frames })
+    }
+}
+
+/// Everything that pairing found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    pub sync: Sync,
+    /// Where the streams meet, if that was looked for.
+    pub start: Option<Start>,
+    /// Where the search for the start had to look at small copies of more of both files.
+    pub searched_far: bool,
+    pub pairs: u64,
+    /// Frames of the reference that the distorted video does not have: dropped.
+    pub missing: Runs,
+    /// Frames of the distorted video that the reference does not have: doubled.
+    pub extra: Runs,
+    /// Pairs in which the distorted video stands still while the reference moves.
+    pub frozen: Runs,
+    /// Pairs whose pictures are not alike.
+    pub unlike: Runs,
+    /// Pairs that were re-checked against their neighbours: sure, unclear, contradicted.
+    pub checks: [u64; 3],
+    /// The side that goes on after the other has ended.
+    pub longer: Option<Side>,
+    /// How much the reference changes from pair to pair, on the scale of 8 bits; the first is 0.
+    pub changes: Vec<f32>,
+    /// Brightness of the distorted video against the reference: factor and summand, on the scale of 8 bits.
+    pub brightness: Option<(f32, f32)>,
+    /// Black rows and columns at the edges, in samples of the files: top, bottom, left, right.
+    pub bars: [[usize; 4]; 2],
+    /// What decoders complained about where damage is forgiven.
+    pub complaints: Vec<String>,
+}
+
+/// A cut is a change of more than this from one frame to the next (mean absolute difference of luma, 8-bit scale).
+pub const CUT: f32 = 12.0;
+
+impl Findings {
+    /// Frames of the reference before the first that the distorted video has; negative if that one begins earlier.
+    pub fn offset(&self) -> i64 {
+        self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
+    }
+
+    /// Pairs at which a new shot begins; the first is 0.
+    pub fn shots(&self) -> Vec<u64> {
+        let cuts = (0..).zip(&self.changes).filter(|(index, change)| *index == 0 || **change > CUT);
+        cuts.map(|(index, _)| index).collect()
+    }
+
+    pub(crate) fn checked(&mut self, check: Check) {
+        self.checks[match check {
+            Check::Sure => 0,
+            Check::Unclear => 1,
+            Check::Contradicted => 2,
+        }] += 1;
+    }
+
+    pub(crate) fn add_missing(&mut self, reference: u64, distorted: u64) {
+        self.missing.add(reference, distorted, (1, 0));
+    }
+
+    pub(crate) fn add_extra(&mut self, reference: u64, distorted: u64) {
+        self.extra.add(reference, distorted, (0, 1));
+    }
+
+    pub(crate) fn add_frozen(&mut self, reference: u64, distorted: u64) {
+        self.frozen.add(reference, distorted, (1, 1));
+    }
+
+    pub(crate) fn add_unlike(&mut self, reference: u64, distorted: u64) {
+        self.unlike.add(reference, distorted, (1, 1));
+    }
+
+    pub fn json(&self) -> Value {
+        let share = |count: u64| count as f64 / self.checks.iter().sum::<u64>().max(1) as f64;
+        json!({
+            "sync": self.sync.name(),
+            "offset": self.offset(),
+            "confidence": self.start.map(|start| rounded(start.confidence)),
+            "likeness": self.start.and_then(|start| start.likeness).map(rounded),
+            "searched_far": self.searched_far,
+            "pairs": self.pairs,
+            "dropped": self.missing.json(),
+            "duplicated": self.extra.json(),
+            "frozen": self.frozen.json(),
+            "unlike": self.unlike.json(),
+            "recheck": {
+                "sure": share(self.checks[0]),
+                "unclear": share(self.checks[1]),
+                "contradicted": share(self.checks[2]),
+            },
+            "longer_input": self.longer.map(|side| side.to_string()),
+            "shots": self.shots(),
+        })
+    }
+
+    /// Pairing in one sentence.
+    pub fn words(&self) -> String {
+        let Some(start) = self.start else {
+            return "frames are paired one after another, without looking at their content".to_owned();
+        };
+        let offset = match self.offset() {
+            0 => "both begin with the same frame".to_owned(),
+            late @ 1.. => format!("the distorted video begins {} later", frames(late.unsigned_abs())),
+            early => format!("the distorted video begins {} earlier", frames(early.unsigned_abs())),
+        };
+        let mut words = format!("{offset} (confidence {:.2})", start.confidence);
+        for (runs, what) in [
+            (&self.missing, "dropped"),
+            (&self.extra, "doubled"),
+            (&self.frozen, "frozen"),
+            (&self.unlike, "not alike"),
+        ] {
+            if runs.frames > 0 {
+                words.push_str(&format!("; {} {what}{}", frames(runs.frames), places(runs)));
+            }
+        }
+        words
+    }
+}
+
+/// Where the first runs are, by the reference's numbers.
+fn places(runs: &Runs) -> String {
+    const SHOWN: usize = 4;
+    let place = |run: &Run| match run.count {
+        1 => run.reference.to_string(),
+        count => format!("{}-{}", run.reference, run.reference + count - 1),
+    };
+    let shown: Vec<String> = runs.listed.iter().take(SHOWN).map(place).collect();
+    let more = if runs.listed.len() > SHOWN { ", …" } else { "" };
+    format!(" (reference {}{more})", shown.join(", "))
+}
+
+pub(crate) fn frames(count: u64) -> String {
+    format!("{count} frame{}", if count == 1 { "" } else { "s" })
+}
+
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_grow_and_are_cut() {
+        let mut findings = Findings::default();
+        (10..13).for_each(|frame| findings.add_missing(frame, 10));
+        findings.add_missing(20, 17);
+        assert_eq!(findings.missing.listed.len(), 2);
+        assert_eq!(findings.missing.listed[0], Run { reference: 10, distorted: 10, count: 3 });
+        (0..10_000).for_each(|frame| findings.add_extra(3 * frame, 5 * frame));
+        assert_eq!((findings.extra.listed.len(), findings.extra.frames), (LISTED, 10_000));
+        assert!(findings.json()["duplicated"]["complete"] == false);
+    }
+
+    #[test]
+    fn words_for_people() {
+        let start =
+            Start { skip_reference: 5, skip_distorted: 0, confidence: 0.98, likeness: Some(0.99), pairs: 50 };
+        let mut findings = Findings { start: Some(start), ..Findings::default() };
+        findings.add_missing(40, 35);
+        assert_eq!(
+            findings.words(),
+            "the distorted video begins 5 frames later (confidence 0.98); 1 frame dropped (reference 40)"
+        );
+    }
+
+    #[test]
+    fn cuts_begin_shots() {
+        let findings = Findings { changes: vec![0.0, 1.0, 30.0, 2.0], ..Findings::default() };
+        assert_eq!(findings.shots(), [0, 2]);
+    }
+}

@@ -1,0 +1,319 @@
+//! What ffprobe knows of a file.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use visus_engine::Cancel;
+use visus_video::{ColourRange, Format, Interlacing};
+
+use crate::error::shown;
+use crate::pixfmt::{Delivery, range_in_name};
+use crate::{MediaError, Tools};
+
+/// A video stream and its container, as far as they tell.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    pub file: String,
+    /// The stream's number in the file.
+    pub stream: u64,
+    pub container: String,
+    pub codec: String,
+    pub width: usize,
+    pub height: usize,
+    /// ffmpeg's name.
+    pub pix_fmt: String,
+    pub delivery: Delivery,
+    pub range: Option<ColourRange>,
+    pub matrix: Option<String>,
+    pub transfer: Option<String>,
+    pub primaries: Option<String>,
+    /// Frames per second as a ratio.
+    pub frame_rate: Option<(u32, u32)>,
+    /// Frames are not evenly spaced in time.
+    pub variable_rate: bool,
+    /// Degrees by which a player turns the picture clockwise: 0, 90, 180 or 270.
+    pub rotation: u32,
+    /// Width to height of a sample.
+    pub aspect: (u32, u32),
+    pub interlacing: Interlacing,
+    /// The decoder adds grain that the encoder took away.
+    pub film_grain: bool,
+    /// In seconds.
+    pub duration: Option<f64>,
+    /// As the container counts them, else estimated from duration and rate.
+    pub frames: Option<u64>,
+}
+
+impl Probe {
+    /// Asks ffprobe. Only regular files are asked about.
+    pub fn of(tools: &Tools, path: &Path, cancel: &Cancel) -> Result<Self, MediaError> {
+        check_file(path)?;
+        let finished = tools.ask_probe(path, &|| cancel.is_fired())?;
+        let file = shown(path);
+        if finished.code != 0 {
+            let reason = why(&finished.stderr, &file);
+            return Err(MediaError::NotVideo { file, reason });
+        }
+        parse(&file, &finished.stdout)
+    }
+
+    /// Size, chroma and depth in which frames arrive, turned upright if `upright`.
+    pub fn format(&self, upright: bool) -> Result<Format, MediaError> {
+        let turned = upright && self.rotation % 180 == 90;
+        let (width, height) = if turned { (self.height, self.width) } else { (self.width, self.height) };
+        Format::new(width, height, self.delivery.chroma, self.delivery.depth)
+            .map_err(|source| MediaError::Format { file: self.file.clone(), source })
+    }
+
+    /// The picture's width to its height, on a screen and as stored.
+    pub fn display_aspect(&self) -> f64 {
+        let (horizontal, vertical) = self.aspect;
+        self.width as f64 * f64::from(horizontal) / (self.height as f64 * f64::from(vertical))
+    }
+
+    /// PQ and HLG, the transfer functions of high dynamic range.
+    pub fn hdr(&self) -> Option<&'static str> {
+        match self.transfer.as_deref()? {
+            "smpte2084" => Some("PQ"),
+            "arib-std-b67" => Some("HLG"),
+            _ => None,
+        }
+    }
+}
+
+fn check_file(path: &Path) -> Result<(), MediaError> {
+    let metadata = std::fs::metadata(path).map_err(|error| MediaError::open(path, error))?;
+    if metadata.is_dir() {
+        return Err(MediaError::open(path, "it is a directory"));
+    }
+    if !metadata.is_file() {
+        return Err(MediaError::open(path, "encoded video must be a regular file"));
+    }
+    if metadata.len() == 0 {
+        return Err(MediaError::Empty { file: shown(path) });
+    }
+    std::fs::File::open(path).map(drop).map_err(|error| MediaError::open(path, error))
+}
+
+/// ffprobe's last line, without the file's name that it begins with.
+pub(crate) fn why(stderr: &str, file: &str) -> String {
+    let line = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
+    let line = line.trim().strip_prefix(&format!("file:{file}: ")).unwrap_or(line.trim());
+    line.chars().take(400).collect()
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    #[serde(default)]
+    streams: Vec<Stream>,
+    #[serde(default)]
+    format: Container,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Container {
+    format_name: String,
+    duration: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Stream {
+    index: u64,
+    codec_name: String,
+    width: usize,
+    height: usize,
+    pix_fmt: Option<String>,
+    color_range: Option<String>,
+    color_space: Option<String>,
+    color_transfer: Option<String>,
+    color_primaries: Option<String>,
+    field_order: Option<String>,
+    film_grain: Option<u32>,
+    sample_aspect_ratio: Option<String>,
+    r_frame_rate: Option<String>,
+    avg_frame_rate: Option<String>,
+    duration: Option<String>,
+    nb_frames: Option<String>,
+    disposition: Disposition,
+    side_data_list: Vec<SideData>,
+    tags: Tags,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Disposition {
+    default: u32,
+    attached_pic: u32,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SideData {
+    rotation: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Tags {
+    #[serde(rename = "DURATION")]
+    duration: Option<String>,
+}
+
+fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
+    let not_video = |reason: String| MediaError::NotVideo { file: file.to_owned(), reason };
+    let answer: Answer = serde_json::from_str(json)
+        .map_err(|error| not_video(format!("ffprobe's answer is unreadable: {error}")))?;
+    let none = || MediaError::NoVideoStream { file: file.to_owned() };
+    let videos = || answer.streams.iter().filter(|stream| stream.disposition.attached_pic == 0);
+    let stream = videos()
+        .find(|stream| stream.disposition.default != 0)
+        .or_else(|| videos().next())
+        .ok_or_else(none)?;
+    let pix_fmt = stream.pix_fmt.clone().filter(|name| name != "unknown" && stream.width > 0);
+    let undecodable =
+        || not_video(format!("its {} stream cannot be decoded, or holds no frame", stream.codec_name));
+    let pix_fmt = pix_fmt.ok_or_else(undecodable)?;
+    let refused = || MediaError::PixelFormat { file: file.to_owned(), pix_fmt: pix_fmt.clone() };
+    let delivery = Delivery::of(&pix_fmt).ok_or_else(refused)?;
+    let (frame_rate, variable_rate) = rate(stream);
+    let duration = duration(stream, &answer.format);
+    Ok(Probe {
+        file: file.to_owned(),
+        stream: stream.index,
+        container: answer.format.format_name.clone(),
+        codec: stream.codec_name.clone(),
+        width: stream.width,
+        height: stream.height,
+        range: range(stream.color_range.as_deref()).or_else(|| range_in_name(&pix_fmt)),
+        pix_fmt,
+        delivery,
+        matrix: known(&stream.color_space),
+        transfer: known(&stream.color_transfer),
+        primaries: known(&stream.color_primaries),
+        frame_rate,
+        variable_rate,
+        rotation: rotation(stream),
+        aspect: stream.sample_aspect_ratio.as_deref().and_then(|text| ratio(text, ':')).unwrap_or((1, 1)),
+        interlacing: interlacing(stream.field_order.as_deref()),
+        film_grain: stream.film_grain.unwrap_or(0) != 0,
+        duration,
+        frames: frames(stream, duration, frame_rate),
+    })
+}
+
+fn known(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| text != "unknown" && text != "reserved")
+}
+
+fn range(text: Option<&str>) -> Option<ColourRange> {
+    match text? {
+        "tv" | "mpeg" | "limited" => Some(ColourRange::Limited),
+        "pc" | "jpeg" | "full" => Some(ColourRange::Full),
+        _ => None,
+    }
+}
+
+fn interlacing(text: Option<&str>) -> Interlacing {
+    match text {
+        Some("progressive") => Interlacing::Progressive,
+        Some("tt" | "bt") => Interlacing::TopFieldFirst,
+        Some("bb" | "tb") => Interlacing::BottomFieldFirst,
+        _ => Interlacing::Unknown,
+    }
+}
+
+/// Two positive numbers.
+fn ratio(text: &str, separator: char) -> Option<(u32, u32)> {
+    let (first, second) = text.split_once(separator)?;
+    let pair: (u32, u32) = (first.parse().ok()?, second.parse().ok()?);
+    (pair.0 > 0 && pair.1 > 0).then_some(pair)
+}
+
+/// How far the average may lie from the rate that fits all time stamps before frames count as unevenly spaced.
+const UNEVEN: f64 = 0.02;
+
+/// ffprobe's `r_frame_rate` fits all time stamps; fields make it twice the rate of frames.
+fn rate(stream: &Stream) -> (Option<(u32, u32)>, bool) {
+    let exact = stream.r_frame_rate.as_deref().and_then(|text| ratio(text, '/'));
+    let average = stream.avg_frame_rate.as_deref().and_then(|text| ratio(text, '/'));
+    let (Some(exact), Some(average)) = (exact, average) else { return (exact.or(average), false) };
+    let value = |(num, den): (u32, u32)| f64::from(num) / f64::from(den);
+    let times = value(exact) / value(average);
+    let near = |factor: f64| (times / factor - 1.0).abs() < UNEVEN;
+    match (near(1.0), near(2.0)) {
+        (true, _) => (Some(exact), false),
+        (_, true) => (Some(average), false),
+        _ => (Some(average), true),
+    }
+}
+
+/// The display matrix tells degrees counter-clockwise.
+fn rotation(stream: &Stream) -> u32 {
+    let degrees = stream.side_data_list.iter().find_map(|data| data.rotation).unwrap_or(0.0);
+    let quarter = (-degrees / 90.0).round();
+    if quarter.is_finite() { (quarter as i64).rem_euclid(4) as u32 * 90 } else { 0 }
+}
+
+fn duration(stream: &Stream, container: &Container) -> Option<f64> {
+    let seconds = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<f64>().ok());
+    let tagged = stream.tags.duration.as_deref().and_then(clock);
+    let found = seconds(&stream.duration).or(tagged).or_else(|| seconds(&container.duration));
+    found.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+}
+
+/// `00:00:02.500000000`, as Matroska writes it.
+fn clock(text: &str) -> Option<f64> {
+    text.split(':').try_fold(0.0, |seconds, part| Some(seconds * 60.0 + part.parse::<f64>().ok()?))
+}
+
+fn frames(stream: &Stream, duration: Option<f64>, rate: Option<(u32, u32)>) -> Option<u64> {
+    let counted = stream.nb_frames.as_deref().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
+    counted.or_else(|| {
+        let (num, den) = rate?;
+        Some((duration? * f64::from(num) / f64::from(den)).round() as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(more: &str) -> String {
+        format!(
+            r#"{{"streams":[{{"index":1,"codec_name":"h264","width":320,"height":180,"pix_fmt":"yuv420p","r_frame_rate":"25/1",
+            "avg_frame_rate":"25/1"{more}}}],"format":{{"format_name":"mov","duration":"2.0"}}}}"#
+        )
+    }
+
+    #[test]
+    fn facts_of_a_stream() {
+        let more = r#","color_range":"pc","color_transfer":"smpte2084","field_order":"tt","film_grain":1,
+            "sample_aspect_ratio":"4:3","side_data_list":[{"rotation":-90}]"#;
+        let probe = parse("a.mp4", &stream(more)).unwrap();
+        assert_eq!((probe.range, probe.hdr()), (Some(ColourRange::Full), Some("PQ")));
+        assert_eq!((probe.rotation, probe.aspect, probe.film_grain), (90, (4, 3), true));
+        assert_eq!((probe.interlacing, probe.frames), (Interlacing::TopFieldFirst, Some(50)));
+        assert_eq!(probe.format(true).unwrap().width(), 180);
+    }
+
+    #[test]
+    fn rates_of_fields_and_uneven_frames() {
+        let uneven = stream("").replace(r#""r_frame_rate":"25/1""#, r#""r_frame_rate":"90000/1""#);
+        assert!(parse("a", &uneven).unwrap().variable_rate);
+        let fields = stream("").replace(r#""r_frame_rate":"25/1""#, r#""r_frame_rate":"50/1""#);
+        let probe = parse("a", &fields).unwrap();
+        assert_eq!((probe.frame_rate, probe.variable_rate), (Some((25, 1)), false));
+    }
+
+    #[test]
+    fn what_is_no_video() {
+        let text = |json: &str| parse("a", json).unwrap_err().to_string();
+        assert_eq!(text(r#"{"streams":[]}"#), "no video stream found in a");
+        assert_eq!(text(&stream(r#","disposition":{"attached_pic":1}"#)), "no video stream found in a");
+        assert!(text("{").contains("unreadable"));
+        let odd = stream("").replace("yuv420p", "xyz12le");
+        assert!(text(&odd).starts_with("pixel format 'xyz12le' cannot be mapped"));
+    }
+}

@@ -1,0 +1,186 @@
+//! Where ffmpeg and ffprobe are, which version, and how they are called safely.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use visus_child::{Broken, Errand, Finished};
+
+use crate::MediaError;
+
+/// How long a child may be silent, or run if it only answers a question.
+pub const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
+const VERSION_LIMIT: Duration = Duration::from_secs(5);
+const PROBE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Containers and streams that may be opened. Left out are those that read further files or devices (playlists,
+/// concatenation scripts, numbered pictures, capture) and those that take any text for a picture.
+const FORMATS: &str = "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mpegts,mpegtsraw,mpeg,mpegvideo,m4v,avi,flv,live_flv,ivf,obu,av1,\
+h261,h263,h264,hevc,vvc,evc,apv,vc1,vc1test,cavsvideo,avs2,avs3,dirac,dnxhd,mjpeg,mjpeg_2000,mxf,gxf,asf,asf_o,wtv,ogg,nut,nuv,\
+rm,dv,swf,yuv4mpegpipe,apng,gif,gif_pipe,png_pipe,jpeg_pipe,jpegls_pipe,jpegxl_pipe,jpegxl_anim,j2k_pipe,webp_pipe,tiff_pipe,\
+bmp_pipe,dpx_pipe,exr_pipe,qoi_pipe,ppm_pipe,pgm_pipe,pgmyuv_pipe,pam_pipe,mlv,cine,r3d,lxf,kux,ty,nsv,pva,vividas,roq,\
+bink,smk,flic,film_cpk,mp3,wav,flac,aac,aiff,ac3,eac3";
+
+const HINT: &str = if cfg!(target_os = "macos") {
+    " (brew install ffmpeg)"
+} else if cfg!(windows) {
+    " (winget install ffmpeg)"
+} else {
+    " (Debian and Ubuntu: apt install ffmpeg; Fedora: dnf install ffmpeg; Arch: pacman -S ffmpeg)"
+};
+
+/// How children are started.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program that stands between us and a child, see [`visus_child::supervise`].
+    pub launcher: Option<PathBuf>,
+    /// How long a decoder may be silent.
+    pub limit: Duration,
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        Self { launcher: None, limit: DEFAULT_LIMIT }
+    }
+}
+
+/// An ffmpeg that is there.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    pub ffmpeg: PathBuf,
+    pub ffprobe: PathBuf,
+    /// As ffmpeg calls itself: `5.1.9-0+deb12u1`, `n7.1`, `N-118000-g…`.
+    pub version: String,
+    launch: Launch,
+}
+
+impl Tools {
+    /// Looks for both programs: the variables `VISUS_FFMPEG` and `VISUS_FFPROBE`, then PATH. `purpose` is what they are
+    /// wanted for: it ends the sentence that says they are not there.
+    pub fn find(launch: Launch, purpose: &str) -> Result<Self, MediaError> {
+        let ffprobe = locate("ffprobe", "VISUS_FFPROBE", purpose)?;
+        let ffmpeg = locate("ffmpeg", "VISUS_FFMPEG", purpose)?;
+        let mut tools = Self { ffmpeg, ffprobe, version: String::new(), launch };
+        tools.version = tools.ask_version()?;
+        Ok(tools)
+    }
+
+    pub fn limit(&self) -> Duration {
+        self.launch.limit
+    }
+
+    /// Major and minor version. A build from a development branch counts as the newest.
+    pub fn release(&self) -> (u32, u32) {
+        release(&self.version)
+    }
+
+    /// Hands every decoded frame over once, whatever its time stamp.
+    pub(crate) fn every_frame_once(&self) -> [&'static str; 2] {
+        if self.release() >= (5, 1) { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
+    }
+
+    pub(crate) fn errand(&self, program: &Path, args: Vec<OsString>, limit: Duration) -> Errand {
+        let launcher = self.launch.launcher.clone();
+        Errand { program: program.to_path_buf(), args, limit: limit.min(self.launch.limit), launcher }
+    }
+
+    /// Asks ffprobe about a file and returns what it says.
+    pub(crate) fn ask_probe(
+        &self,
+        path: &Path,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Finished, MediaError> {
+        let mut args: Vec<OsString> = ["-v", "error", "-hide_banner"].map(Into::into).to_vec();
+        args.extend(
+            ["-show_streams", "-show_format", "-select_streams", "v", "-of", "json"].map(OsString::from),
+        );
+        args.extend(input_args(path));
+        let errand = self.errand(&self.ffprobe, args, PROBE_LIMIT);
+        visus_child::run(&errand, cancelled, || {})
+            .map_err(|broken| self.broken("ffprobe", broken, errand.limit))
+    }
+
+    fn ask_version(&self) -> Result<String, MediaError> {
+        let errand = self.errand(&self.ffmpeg, vec!["-version".into()], VERSION_LIMIT);
+        let finished = visus_child::run(&errand, || false, || {})
+            .map_err(|broken| self.broken("ffmpeg", broken, errand.limit))?;
+        let word = finished.stdout.strip_prefix("ffmpeg version ").and_then(|rest| rest.split(' ').next());
+        let odd = || MediaError::ToolBroken {
+            tool: "ffmpeg",
+            reason: format!("{} does not tell its version", self.ffmpeg.display()),
+        };
+        word.map(str::to_owned).ok_or_else(odd)
+    }
+
+    pub(crate) fn broken(&self, tool: &'static str, broken: Broken, limit: Duration) -> MediaError {
+        match broken {
+            Broken::Start(error) => MediaError::ToolBroken { tool, reason: error.to_string() },
+            Broken::TimedOut => MediaError::TimedOut { seconds: limit.as_secs_f64() },
+            Broken::Cancelled => MediaError::Cancelled,
+        }
+    }
+}
+
+/// The words that name an input. The prefix makes a path of every name, also of one that looks like an option or a URL.
+pub(crate) fn input_args(path: &Path) -> Vec<OsString> {
+    let mut name = OsString::from("file:");
+    name.push(path);
+    let mut args: Vec<OsString> =
+        ["-protocol_whitelist", "file,pipe", "-format_whitelist", FORMATS, "-i"].map(Into::into).to_vec();
+    args.push(name);
+    args
+}
+
+fn locate(tool: &'static str, variable: &str, purpose: &str) -> Result<PathBuf, MediaError> {
+    let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let missing = || MediaError::NoTool { tool, purpose: purpose.to_owned(), hint: HINT };
+    named.or_else(|| visus_child::on_path(&program_name(tool))).ok_or_else(missing)
+}
+
+fn program_name(tool: &str) -> String {
+    format!("{tool}{}", std::env::consts::EXE_SUFFIX)
+}
+
+fn release(version: &str) -> (u32, u32) {
+    let number = version.trim_start_matches('n');
+    let mut parts = number.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
+    match (parts.next().flatten(), parts.next().flatten()) {
+        (Some(major), minor) if major < 1000 => (major, minor.unwrap_or(0)),
+        _ => (u32::MAX, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        for (text, expected) in [
+            ("4.4.2-0ubuntu0.22.04.1", (4, 4)),
+            ("5.1.9-0+deb12u1", (5, 1)),
+            ("n7.1", (7, 1)),
+            ("8.0", (8, 0)),
+            ("N-118000-gabc", (u32::MAX, 0)),
+            ("2024-11-06-git-4047b887fc-full_build", (u32::MAX, 0)),
+        ] {
+            assert_eq!(release(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_paths_whatever_they_look_like() {
+        let last = |name: &str| input_args(Path::new(name)).pop();
+        assert_eq!(last("-y"), Some("file:-y".into()));
+        assert_eq!(last("http://a/b"), Some("file:http://a/b".into()));
+    }
+
+    #[test]
+    fn the_sentence_about_a_missing_tool() {
+        let error =
+            MediaError::NoTool { tool: "ffprobe", purpose: "vmaf_score_encoded".to_owned(), hint: HINT };
+        assert!(
+            error.to_string().starts_with("ffprobe not on PATH; install ffmpeg to use vmaf_score_encoded")
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Clips made with ffmpeg, and pairs of them scored.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use visus_engine::{Cancel, ModelSpec, Outcome, Plan, Settings, Silent, run};
+use visus_media::{Comparability, Findings, Input, MediaError, PairOptions, open_pair};
+
+/// Runs ffmpeg in a folder. It must be installed: a test that cannot make its clip fails.
+pub fn ffmpeg(folder: &Path, args: &[&str]) {
+    let output = Command::new("ffmpeg")
+        .current_dir(folder)
+        .args(["-nostdin", "-v", "error", "-y"])
+        .args(args)
+        .output()
+        .unwrap_or_else(|error| panic!("ffmpeg does not start ({error}); install it: apt install ffmpeg"));
+    assert!(output.status.success(), "ffmpeg {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A folder with `ref.mkv`, lossless: a scene in steady motion with a little grain, 4:2:0, 8 bits.
+pub struct Scene {
+    pub folder: tempfile::TempDir,
+}
+
+pub const GRAIN: &str = "noise=alls=5:allf=t:all_seed=7,format=yuv420p";
+
+impl Scene {
+    pub fn new(size: &str, rate: u32, frames: u32) -> Self {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let source = format!("mandelbrot=s={size}:r={rate}:end_pts=200:maxiter=200");
+        let (frames, filter) = (frames.to_string(), format!("rotate=n/40:c=gray,{GRAIN}"));
+        let args =
+            ["-f", "lavfi", "-i", &source, "-vf", &filter, "-frames:v", &frames, "-c:v", "ffv1", "ref.mkv"];
+        ffmpeg(folder.path(), &args);
+        Self { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `ref.mkv` through a filter and an encoder.
+    pub fn encode(&self, filter: &str, args: &[&str], name: &str) -> PathBuf {
+        let filter = if filter.is_empty() { "null" } else { filter };
+        let mut all = vec!["-i", "ref.mkv", "-vf", filter];
+        all.extend_from_slice(args);
+        all.push(name);
+        ffmpeg(self.folder.path(), &all);
+        self.path(name)
+    }
+
+    /// A file as Y4M, through a filter: what a careful person aligns by hand.
+    pub fn by_hand(&self, from: &str, filter: &str, name: &str) -> PathBuf {
+        let args =
+            ["-noautorotate", "-i", from, "-vf", filter, "-fps_mode", "passthrough", "-strict", "-1", name];
+        ffmpeg(self.folder.path(), &args);
+        self.path(name)
+    }
+}
+
+/// x264, quick, in good quality.
+pub const X264: &[&str] = &["-c:v", "libx264", "-preset", "superfast", "-crf", "20", "-threads", "2"];
+
+pub struct Scored {
+    pub findings: Findings,
+    pub comparability: Comparability,
+    pub outcome: Outcome,
+}
+
+pub fn plan() -> Plan {
+    let spec = ModelSpec::version("vmaf_v0.6.1").named("vmaf");
+    Plan::new(&[spec], &["psnr".parse().expect("feature")], true).expect("plan")
+}
+
+pub fn score(reference: &Path, distorted: &Path, options: &PairOptions) -> Result<Scored, MediaError> {
+    let inputs = [reference, distorted].map(|path| Input::detect(path, None));
+    let pair = open_pair(inputs, options)?;
+    let outcome =
+        run(&plan(), pair.reference, pair.distorted, &Settings::default(), &Cancel::new(), &mut Silent)
+            .map_err(|error| match error {
+                visus_engine::EngineError::Read { source, .. } => MediaError::Read(source),
+                other => MediaError::Picture(other.to_string()),
+            })?;
+    let (findings, comparability) = pair.control.finish();
+    Ok(Scored { findings, comparability, outcome })
+}
+
+/// Scores of two Y4M files, frame by frame in order.
+pub fn score_by_hand(reference: &Path, distorted: &Path) -> Outcome {
+    let open = |path: &Path| visus_video::open(path, None).expect("Y4M");
+    run(&plan(), open(reference), open(distorted), &Settings::default(), &Cancel::new(), &mut Silent)
+        .expect("scores")
+}
+
+/// Every figure of both is the same.
+pub fn assert_same_scores(got: &Outcome, expected: &Outcome) {
+    assert_eq!(got.frames, expected.frames, "frames");
+    for column in expected.scores.columns() {
+        let other = got.scores.column(column.name()).expect(column.name());
+        for (index, value) in column.iter() {
+            assert_eq!(other.get(index), Some(value), "{} of frame {index}", column.name());
+        }
+    }
+}
+
+/// Processes whose command line names the folder, dead ones that nobody reaped included.
+pub fn left_behind(folder: &Path) -> Vec<String> {
+    let name = folder.to_string_lossy().into_owned();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let commands = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let commands = commands.map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "));
+    commands.filter(|command| command.contains(&name)).collect()
+}

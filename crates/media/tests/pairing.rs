@@ -1,0 +1,182 @@
+//! Pairing by content on clips with a known defect: what is found, and that scores are those of the pair aligned by hand.
+
+mod common;
+
+use common::{Scene, X264, assert_same_scores, score, score_by_hand};
+use visus_media::{PairOptions, Run, Scale, Sync, Verdict};
+
+fn options() -> PairOptions {
+    PairOptions { scale: Scale::Reference, ..PairOptions::default() }
+}
+
+#[test]
+fn offsets_of_1_to_25_frames() {
+    let scene = Scene::new("320x180", 25, 64);
+    for offset in 1..=25 {
+        let late = scene.encode(&format!("trim=start_frame={offset},setpts=PTS-STARTPTS"), X264, "late.mp4");
+        let scored = score(&scene.path("ref.mkv"), &late, &options()).unwrap();
+        assert_eq!(scored.findings.offset(), offset, "{:?}", scored.findings.start);
+        assert!(scored.findings.start.unwrap().confidence > 0.5, "{:?}", scored.findings.start);
+        assert_eq!(scored.comparability.verdict(), Verdict::Yes, "{:?}", scored.comparability);
+        assert_eq!((scored.outcome.frames, scored.findings.missing.frames), (64 - offset as u64, 0));
+        if offset % 8 == 1 {
+            let reference = scene.by_hand("ref.mkv", &format!("trim=start_frame={offset}"), "ref.y4m");
+            let distorted = scene.by_hand("late.mp4", "null", "dis.y4m");
+            assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
+            // The other way round the distorted video begins earlier.
+            let scored = score(&late, &scene.path("ref.mkv"), &options()).unwrap();
+            assert_eq!(scored.findings.offset(), -offset);
+        }
+    }
+}
+
+#[test]
+fn frames_dropped_and_doubled_at_known_places() {
+    let scene = Scene::new("320x180", 25, 120);
+    let filter =
+        "select='not(eq(n,20)+between(n,45,48))',setpts=N/25/TB,loop=loop=1:size=1:start=70,setpts=N/25/TB";
+    let distorted = scene.encode(filter, X264, "dis.mp4");
+    let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+    let findings = &scored.findings;
+    assert_eq!(findings.offset(), 0);
+    let missing =
+        [Run { reference: 20, distorted: 20, count: 1 }, Run { reference: 45, distorted: 44, count: 4 }];
+    assert_eq!(findings.missing.listed, missing);
+    // Frame 70 of the distorted video is shown twice; five frames are missing before it.
+    assert_eq!(findings.extra.listed, [Run { reference: 76, distorted: 71, count: 1 }]);
+    assert_eq!(scored.comparability.verdict(), Verdict::Warn);
+    assert_eq!(findings.checks[2], 0, "{:?}", findings.checks);
+    let reference = scene.by_hand("ref.mkv", "select='not(eq(n,20)+between(n,45,48))'", "ref.y4m");
+    let distorted = scene.by_hand("dis.mp4", "select='not(eq(n,71))'", "dis.y4m");
+    assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
+}
+
+#[test]
+fn frame_rates_of_30_25_and_60() {
+    let scene = Scene::new("320x180", 30, 90);
+    for (rate, pairs, missing, extra) in [(25, 75, 15, 0), (60, 90, 0, 90), (15, 45, 45, 0)] {
+        let distorted = scene.encode(&format!("fps={rate}"), X264, "rate.mkv");
+        let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+        let findings = &scored.findings;
+        assert_eq!(
+            (findings.pairs, findings.missing.frames, findings.extra.frames),
+            (pairs, missing, extra),
+            "{rate}: {}",
+            findings.words()
+        );
+        assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "frame_rate"));
+        assert!(
+            scored.outcome.scores.column("vmaf").unwrap().iter().all(|(_, score)| score > 80.0),
+            "{rate}"
+        );
+    }
+    // From 60 to 30, and by hand.
+    let fast = scene.encode("fps=60", &["-c:v", "ffv1"], "fast.mkv");
+    let slow = scene.encode("", X264, "slow.mkv");
+    let scored = score(&fast, &slow, &options()).unwrap();
+    assert_eq!((scored.findings.pairs, scored.findings.missing.frames), (90, 90));
+    let reference = scene.by_hand("ref.mkv", "null", "ref.y4m");
+    let distorted = scene.by_hand("slow.mkv", "null", "dis.y4m");
+    assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
+}
+
+#[test]
+fn b_frames_open_groups_and_uneven_time() {
+    let scene = Scene::new("320x180", 25, 80);
+    let by_hand = scene.by_hand("ref.mkv", "null", "ref.y4m");
+    let open = "keyint=12:min-keyint=12:open-gop=1:bframes=3:b-pyramid=normal";
+    let more: [(&str, &[&str]); 4] = [
+        ("b.mp4", &["-bf", "4"]),
+        ("b.ts", &["-bf", "4"]),
+        ("b.avi", &["-bf", "3"]),
+        ("open.mp4", &["-x264-params", open]),
+    ];
+    for (name, args) in more {
+        let distorted = scene.encode("", &[X264, args].concat(), name);
+        let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+        assert_eq!((scored.findings.offset(), scored.findings.missing.frames), (0, 0), "{name}");
+        let distorted = scene.by_hand(name, "null", "dis.y4m");
+        assert_same_scores(&scored.outcome, &score_by_hand(&by_hand, &distorted));
+    }
+    // Cut within an open group without encoding again: the first pictures cannot be decoded or are left out.
+    common::ffmpeg(
+        scene.folder.path(),
+        &["-ss", "1.0", "-i", "open.mp4", "-c", "copy", "-copyinkf", "cut.ts"],
+    );
+    let scored =
+        score(&scene.path("ref.mkv"), &scene.path("cut.ts"), &PairOptions { forgive: true, ..options() })
+            .unwrap();
+    assert!((20..=30).contains(&scored.findings.offset()), "{}", scored.findings.words());
+    assert!(scored.outcome.scores.column("vmaf").unwrap().iter().skip(4).all(|(_, score)| score > 80.0));
+    // Frames left out and the rest kept at their times.
+    let args = [X264, &["-fps_mode", "vfr"]].concat();
+    let uneven = scene.encode("select='not(eq(mod(n,7),3))'", &args, "vfr.mkv");
+    let scored = score(&scene.path("ref.mkv"), &uneven, &options()).unwrap();
+    let missing: Vec<u64> = scored.findings.missing.listed.iter().map(|run| run.reference).collect();
+    assert_eq!(missing, (0..11).map(|at| 3 + 7 * at).collect::<Vec<u64>>());
+    let reference = scene.by_hand("ref.mkv", "select='not(eq(mod(n,7),3))'", "ref.y4m");
+    let distorted = scene.by_hand("vfr.mkv", "null", "dis.y4m");
+    assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
+}
+
+#[test]
+fn a_freeze_is_scored_as_it_is_shown() {
+    let scene = Scene::new("320x180", 25, 60);
+    // Frames 30 to 34 show frame 29; the length stays.
+    let filter = "select='not(between(n,30,34))',setpts=N/25/TB,loop=loop=5:size=1:start=29,setpts=N/25/TB";
+    let distorted = scene.encode(filter, X264, "freeze.mp4");
+    let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+    let findings = &scored.findings;
+    assert_eq!(
+        (findings.pairs, findings.missing.frames, findings.extra.frames),
+        (60, 0, 0),
+        "{}",
+        findings.words()
+    );
+    assert_eq!(findings.frozen.listed, [Run { reference: 30, distorted: 30, count: 5 }]);
+}
+
+#[test]
+fn two_different_films_are_refused() {
+    let scene = Scene::new("320x180", 25, 60);
+    let other = ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25", "-vf", "format=yuv420p", "-frames:v", "60"];
+    common::ffmpeg(scene.folder.path(), &[&other[..], X264, &["other.mp4"]].concat());
+    let scored = score(&scene.path("ref.mkv"), &scene.path("other.mp4"), &options()).unwrap();
+    assert_eq!(scored.comparability.verdict(), Verdict::No);
+    assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "content"));
+}
+
+#[test]
+fn still_pictures_are_ambiguous() {
+    let scene = Scene::new("320x180", 25, 40);
+    let still =
+        scene.encode("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", &["-c:v", "ffv1"], "still.mkv");
+    let coded = scene.encode("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", X264, "still.mp4");
+    let scored = score(&still, &coded, &options()).unwrap();
+    assert_eq!((scored.findings.offset(), scored.findings.missing.frames), (0, 0));
+    assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "ambiguous"));
+}
+
+#[test]
+fn a_start_beyond_the_window_is_searched_for() {
+    // Two windows of 96 frames have nothing in common here.
+    let scene = Scene::new("160x90", 25, 260);
+    let late = scene.encode("trim=start_frame=150,setpts=PTS-STARTPTS", X264, "late.mp4");
+    let scored = score(&scene.path("ref.mkv"), &late, &options()).unwrap();
+    assert_eq!(scored.findings.offset(), 150, "{}", scored.findings.words());
+    assert!(scored.findings.searched_far);
+    assert_eq!((scored.outcome.frames, scored.findings.missing.frames), (110, 0));
+}
+
+#[test]
+fn one_offset_only_and_none() {
+    let scene = Scene::new("320x180", 25, 60);
+    let distorted = scene.encode("select='gte(n,4)*not(eq(n,30))',setpts=N/25/TB", X264, "dis.mp4");
+    let path = scene.path("ref.mkv");
+    let offset = score(&path, &distorted, &PairOptions { sync: Sync::Offset, ..options() }).unwrap();
+    assert_eq!((offset.findings.offset(), offset.findings.missing.frames), (4, 0));
+    assert!(offset.findings.checks[2] > 20, "{:?}", offset.findings.checks);
+    assert_eq!(offset.comparability.verdict(), Verdict::Warn);
+    let off = score(&path, &distorted, &PairOptions { sync: Sync::Off, ..options() }).unwrap();
+    assert_eq!((off.findings.offset(), off.outcome.frames), (0, 55));
+}
