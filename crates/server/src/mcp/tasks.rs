@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn times_are_written_as_others_write_them() {
-        let at = |seconds| timestamp(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7));
+        let at = |seconds: u64| timestamp(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7));
         assert_eq!(at(0), "1970-01-01T00:00:00.007Z");
         assert_eq!(at(951_782_400), "2000-02-29T00:00:00.007Z");
         assert_eq!(at(1_794_743_999), "2026-11-15T11:59:59.007Z");
