@@ -23,6 +23,9 @@ pub fn test() -> Result<()> {
     step("tidy", || tidy::check(&root()))?;
     if has_component("clippy") {
         cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+        let fixtures = ["--features", "visus/conformance-fixtures"];
+        let all = [&["clippy", "--workspace", "--all-targets"][..], &fixtures, &["--", "-D", "warnings"]];
+        cargo(&all.concat())?;
     }
     say_golden();
     bring("ffmpeg", "ffmpeg");

@@ -23,12 +23,15 @@ use super::clips::{Clips, endless, with};
 
 const TOKEN: &str = "only-for-this-test";
 
+/// What was done, and of how much.
+type Told = (f64, Option<f64>);
+
 /// Remembers the progress it heard of.
 #[derive(Clone, Debug, Default)]
-struct Listener(Arc<Mutex<Vec<(f64, Option<f64>)>>>);
+struct Listener(Arc<Mutex<Vec<Told>>>);
 
 impl Listener {
-    fn heard(&self) -> Vec<(f64, Option<f64>)> {
+    fn heard(&self) -> Vec<Told> {
         self.0.lock().unwrap().clone()
     }
 
