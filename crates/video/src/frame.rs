@@ -1,5 +1,7 @@
 //! A picture in memory and the views that kernels read it through.
 
+use std::fmt;
+
 use crate::Format;
 use crate::memory::Memory;
 
@@ -23,7 +25,7 @@ struct PlaneLayout {
 }
 
 /// One picture: up to three planes in one allocation.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Frame {
     format: Format,
     memory: Memory,
@@ -95,6 +97,21 @@ impl Frame {
 
     fn is_wide(&self) -> bool {
         self.format.sample_bytes() > 1
+    }
+}
+
+/// The samples, row by row; not where they lie.
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Frame");
+        shown.field("format", &self.format);
+        for index in 0..self.format.planes() {
+            match self.plane(index) {
+                PlaneView::U8(plane) => shown.field("plane", &plane.rows().collect::<Vec<_>>()),
+                PlaneView::U16(plane) => shown.field("plane", &plane.rows().collect::<Vec<_>>()),
+            };
+        }
+        shown.finish()
     }
 }
 

@@ -243,7 +243,7 @@ impl<S: Stages> Work<'_, S> {
     ) {
         let steps = source[0].height.div_ceil(4);
         if let [hand] = hands {
-            let next = next.map(|next| Next::whole(next));
+            let next = next.map(Next::whole);
             Stripe { s: self.s, gain_limits: self.gain_limits, hand, next }.walk::<K, SCALE, NEXT, MOMENTS>(
                 kind,
                 source,
