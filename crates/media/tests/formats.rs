@@ -4,7 +4,7 @@ mod common;
 
 use common::{Scene, X264, assert_same_scores, score, score_by_hand};
 use visus_media::{Input, PairOptions, Probed, Scale, Verdict};
-use visus_video::{Chroma, PlaneView, Source};
+use visus_video::{Chroma, PlaneView};
 
 fn options() -> PairOptions {
     PairOptions { scale: Scale::Reference, ..PairOptions::default() }

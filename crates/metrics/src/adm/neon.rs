@@ -181,7 +181,7 @@ impl Lanes for Neon {
         unsafe { vst1q_u8(row.as_mut_ptr().cast(), vreinterpretq_u8_s32(value)) }
     }
 
-    /// There is no stable intrinsic for it.
+    // There is no stable intrinsic for it.
     shifts! {
         shl32(a, bits) = vshlq_s32(a, vdupq_n_s32(bits as i32));
         sar32(a, bits) = vshlq_s32(a, vdupq_n_s32(-(bits as i32)));

@@ -23,8 +23,10 @@ const SIZES: [(&str, usize, usize, u64); 4] =
 impl Clips {
     /// A scene with texture at all scales, and the same after coarse quantisation.
     pub fn make(size: &str, depth: u8) -> Result<Self> {
-        let Some((name, width, height, frames)) = SIZES.iter().find(|(name, ..)| *name == size).copied()
-        else {
+        let named = |(name, width, height, _): &&(&str, usize, usize, u64)| {
+            *name == size || format!("{width}x{height}") == size
+        };
+        let Some((name, width, height, frames)) = SIZES.iter().find(named).copied() else {
             let known: Vec<&str> = SIZES.iter().map(|(name, ..)| *name).collect();
             bail!("there is no size '{size}'; known: {}", known.join(", "));
         };

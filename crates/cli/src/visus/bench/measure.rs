@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use visus_metrics::Level;
+
 use super::clips::Clips;
 use super::subjects::Subject;
 use crate::visus::args::BenchArgs;
@@ -38,7 +40,7 @@ impl Cost {
 }
 
 /// One of the two that are compared.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Program {
     path: PathBuf,
     pub version: String,
@@ -55,6 +57,11 @@ impl Program {
         let level = args.level.map_or(best, |wanted| best.lowered_to(wanted));
         let level = level.name().to_owned();
         Ok(Self { path, version: crate::VERSION.to_owned(), level, threads: args.threads, is_peer: false })
+    }
+
+    /// The same held to plain kernels.
+    pub fn plain(&self) -> Self {
+        Self { level: Level::Scalar.name().to_owned(), ..self.clone() }
     }
 
     /// A `vmaf` tool, held to the same instructions.

@@ -6,14 +6,20 @@ pub struct Subject {
     pub name: &'static str,
     models: &'static [&'static str],
     feature: Option<&'static str>,
+    /// Whether a `vmaf` tool has it.
+    pub at_peer: bool,
 }
 
 const fn models(name: &'static str, models: &'static [&'static str]) -> Subject {
-    Subject { name, models, feature: None }
+    Subject { name, models, feature: None, at_peer: true }
 }
 
 const fn metric(name: &'static str, feature: &'static str) -> Subject {
-    Subject { name, models: &[], feature: Some(feature) }
+    Subject { name, models: &[], feature: Some(feature), at_peer: true }
+}
+
+const fn own_metric(name: &'static str) -> Subject {
+    Subject { name, models: &[], feature: Some(name), at_peer: false }
 }
 
 const V1: &[&str] = &[
@@ -43,11 +49,20 @@ pub static ALL: &[Subject] = &[
     metric("motion", "motion"),
     metric("cambi", "cambi"),
     metric("speed_chroma", "speed_chroma"),
+    metric("speed_temporal", "speed_temporal"),
     metric("psnr", "psnr"),
     metric("ssim", "float_ssim"),
     metric("ms_ssim", "float_ms_ssim"),
     metric("psnr_hvs", "psnr_hvs"),
     metric("ciede", "ciede"),
+    metric("float_vif", "float_vif"),
+    metric("float_adm", "float_adm"),
+    metric("float_motion", "float_motion"),
+    metric("float_psnr", "float_psnr"),
+    metric("float_moment", "float_moment"),
+    metric("float_ansnr", "float_ansnr"),
+    own_metric("xpsnr"),
+    own_metric("ssimulacra2"),
 ];
 
 impl Subject {
@@ -69,9 +84,20 @@ impl Subject {
         }
         args
     }
+}
 
-    /// Whether two columns hold the same thing: they have the same name in both programs.
-    pub fn same_column(&self, ours: &str, peers: &str) -> bool {
-        ours == peers
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_can_be_measured_and_every_name_is_unique() {
+        let mut names: Vec<&str> = ALL.iter().map(|subject| subject.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len());
+        for info in visus_metrics::registry::METRICS.iter().filter(|info| info.name != "null") {
+            assert!(ALL.iter().any(|subject| subject.feature == Some(info.name)), "{}", info.name);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::machine;
 use super::measure::{Cost, Program};
 use super::{BenchArgs, Row};
 
@@ -11,8 +12,12 @@ pub fn markdown(rows: &[Row], ours: &Program, peer: Option<&Program>, args: &Ben
     let plural = if args.threads == 1 { "" } else { "s" };
     let _ = writeln!(
         text,
-        "{} ({}){peer_name}, {} thread{plural}, processor time per frame, lowest of {} runs\n",
-        ours.version, ours.level, args.threads, args.rounds
+        "{} ({}){peer_name}, {} thread{plural} on {}, processor time per frame, lowest of {} runs\n",
+        ours.version,
+        ours.level,
+        args.threads,
+        machine::name(),
+        args.rounds
     );
     text.push_str("| clips | what | visus ms | fps | MiB | peer ms | peer MiB | ratio |\n|---|---|---|---|---|---|---|---|\n");
     for row in rows {
