@@ -38,7 +38,7 @@ fn clock(text: &str) -> Option<f64> {
     let seconds: f64 = parts.next()?.parse().ok()?;
     let minutes: u32 = parts.next()?.parse().ok()?;
     let hours: u32 = parts.next().map_or(Some(0), |hours| hours.parse().ok())?;
-    (parts.next().is_none() && seconds < 60.0)
+    (parts.next().is_none() && (0.0..60.0).contains(&seconds))
         .then(|| f64::from(hours) * 3600.0 + f64::from(minutes) * 60.0 + seconds)
 }
 
