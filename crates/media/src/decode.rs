@@ -269,32 +269,20 @@ fn info(probe: &Probe, options: &DecodeOptions) -> Info {
     }
 }
 
-/// Words with which ffmpeg tells of data that are missing or wrong. Others, such as references that an open group of
-/// pictures leaves behind at its start, are not about damage.
-const DAMAGE: [&str; 17] = [
-    "partial file",
-    "ended prematurely",
-    "truncat",
-    "corrupt",
-    "conceal",
-    "invalid data found",
-    "error while decoding",
-    "error submitting packet",
-    "invalid nal",
-    "error splitting the input",
-    "decode_slice_header error",
-    "no frame!",
-    "exceeds containing master element",
-    "bytestream overread",
-    "failed to decode",
-    "could not find ref",
-    "packet mismatch",
+/// What ffmpeg also tells as an error where no data are missing or wrong: references that an open group of pictures or a cut
+/// leaves behind at its start.
+const HARMLESS: [&str; 5] = [
+    "co located pocs unavailable",
+    "unref short failure",
+    "reference picture missing during reorder",
+    "missing reference picture",
+    "frame num gap",
 ];
 
 fn first_damage(words: &str) -> Option<String> {
     let told = |line: &&str| {
         let line = line.to_ascii_lowercase();
-        DAMAGE.iter().any(|damage| line.contains(damage))
+        !line.trim().is_empty() && !HARMLESS.iter().any(|harmless| line.contains(harmless))
     };
     words.lines().find(told).map(clean)
 }

@@ -26,6 +26,8 @@ fn measure(reference: Vec<Frame>, distorted: Vec<Frame>) -> Measures {
     Measures::of(&moment, Shape { format: format(), range: ColourRange::Limited })
 }
 
+type Change = fn(usize, usize, &dyn Fn(i64, i64) -> u8) -> i32;
+
 /// The frame with every sample of a plane changed.
 fn changed(
     frame: &Frame,
@@ -70,7 +72,7 @@ fn faults_are_named() {
 #[test]
 fn light_colour_and_place() {
     let clean = frames(None);
-    let with = |plane: usize, change: fn(usize, usize, &dyn Fn(i64, i64) -> u8) -> i32| {
+    let with = |plane: usize, change: Change| {
         let distorted: Vec<Frame> = clean.iter().map(|frame| changed(frame, plane, change)).collect();
         measure(frames(None), distorted)
     };

@@ -246,12 +246,12 @@ pub(crate) fn triptych(
     canvas.png()
 }
 
-/// How much the difference is amplified: a power of two that brings all but the strongest hundredth into range.
+/// How much the difference is amplified: a power of two that brings all but the strongest twentieth into range.
 fn amplification(pictures: &[Vec<[u8; 3]>; 2]) -> i32 {
     let apart = |(a, b): (&[u8; 3], &[u8; 3])| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0);
     let mut all: Vec<u8> = pictures[0].iter().zip(&pictures[1]).map(apart).collect();
     all.sort_unstable();
-    let high = i32::from(all.get(all.len() * 99 / 100).copied().unwrap_or(0)).max(1);
+    let high = i32::from(all.get(all.len() * 19 / 20).copied().unwrap_or(0)).max(1);
     [16, 8, 4, 2].into_iter().find(|factor| factor * high <= 127).unwrap_or(1)
 }
 

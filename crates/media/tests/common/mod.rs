@@ -97,7 +97,7 @@ pub fn score_by_hand(reference: &Path, distorted: &Path) -> Outcome {
 pub fn assert_same_scores(got: &Outcome, expected: &Outcome) {
     assert_eq!(got.frames, expected.frames, "frames");
     for column in expected.scores.columns() {
-        let other = got.scores.column(column.name()).expect(column.name());
+        let other = got.scores.column(column.name()).expect("the same columns");
         for (index, value) in column.iter() {
             assert_eq!(other.get(index), Some(value), "{} of frame {index}", column.name());
         }
