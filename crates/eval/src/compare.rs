@@ -43,7 +43,7 @@ impl Question {
     /// Evaluates every model and ranks them. One bad model does not lose the others.
     pub fn compare(
         &self,
-        scorers: &[Result<Scorer, (String, EvalError)>],
+        scorers: &[Result<Scorer, (String, Box<EvalError>)>],
         table: &Table,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Comparison, EvalError> {
@@ -60,7 +60,7 @@ impl Question {
                     Ok(evaluation) => comparison.ranked.push(evaluation),
                     Err(error) => comparison.errors.push((scorer.name().to_owned(), chain(&error))),
                 },
-                Err((name, error)) => comparison.errors.push((name.clone(), chain(error))),
+                Err((name, error)) => comparison.errors.push((name.clone(), chain(&**error))),
             }
         }
         comparison.ranked.sort_by(|a, b| b.figures.plcc.total_cmp(&a.figures.plcc));

@@ -110,8 +110,9 @@ pub fn scatter_svg(evaluation: &Evaluation) -> String {
         escaped(&format!("Predictions of {} against opinion scores", evaluation.model)),
     );
     draw_axes(&mut svg, &frame);
-    draw_fit(&mut svg, &frame, Fit::of(x, y));
+    let line = draw_band(&mut svg, &frame, Fit::of(x, y));
     draw_points(&mut svg, &frame, x, y);
+    svg.push_str(&line);
     draw_words(&mut svg, evaluation);
     svg.push_str("</svg>\n");
     svg
@@ -148,8 +149,9 @@ fn draw_axes(svg: &mut String, frame: &Frame) {
     }
 }
 
-fn draw_fit(svg: &mut String, frame: &Frame, fit: Option<Fit>) {
-    let Some(fit) = fit else { return };
+/// The band, which lies below the points. Gives the line, which lies above them.
+fn draw_band(svg: &mut String, frame: &Frame, fit: Option<Fit>) -> String {
+    let Some(fit) = fit else { return String::new() };
     let steps = 48;
     let at = |i: usize| frame.x.low + (frame.x.high - frame.x.low) * i as f64 / steps as f64;
     let points = |side: f64| -> Vec<String> {
@@ -162,11 +164,8 @@ fn draw_fit(svg: &mut String, frame: &Frame, fit: Option<Fit>) {
     let mut lower = points(-1.0);
     lower.reverse();
     let band = [points(1.0), lower].concat().join(" ");
-    let _ = writeln!(
-        svg,
-        "<polygon class=\"band\" points=\"{band}\"/><polyline class=\"line\" points=\"{}\"/>",
-        points(0.0).join(" ")
-    );
+    let _ = writeln!(svg, "<polygon class=\"band\" points=\"{band}\"/>");
+    format!("<polyline class=\"line\" points=\"{}\"/>\n", points(0.0).join(" "))
 }
 
 fn draw_points(svg: &mut String, frame: &Frame, x: &[f64], y: &[f64]) {

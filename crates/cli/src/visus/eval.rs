@@ -17,8 +17,8 @@ use super::score::print_all;
 
 pub fn run(args: &EvalArgs) -> Result<()> {
     let limits = Limits { time: Duration::from_secs(args.time_limit), ..Limits::default() };
-    let open = |name: &String| Scorer::open(name, &limits).map_err(|error| (name.clone(), error));
-    let opened: Vec<Result<Scorer, (String, EvalError)>> = args.models.iter().map(open).collect();
+    let open = |name: &String| Scorer::open(name, &limits).map_err(|error| (name.clone(), Box::new(error)));
+    let opened: Vec<Result<Scorer, (String, Box<EvalError>)>> = args.models.iter().map(open).collect();
     let comparison = compare(args, limits, opened)?;
     // A single model's error is told as it is.
     if let ([], [(_, error)]) = (comparison.ranked.as_slice(), comparison.errors.as_slice()) {
@@ -40,7 +40,7 @@ pub fn run(args: &EvalArgs) -> Result<()> {
 fn compare(
     args: &EvalArgs,
     limits: Limits,
-    opened: Vec<Result<Scorer, (String, EvalError)>>,
+    opened: Vec<Result<Scorer, (String, Box<EvalError>)>>,
 ) -> Result<Comparison> {
     let (scorers, failed): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
     let scorers: Vec<Scorer> = scorers.into_iter().flatten().collect();

@@ -69,7 +69,7 @@ impl Scan {
         for field in fields(graph) {
             let field = field?;
             if let (1, Some(node)) = (field.number, field.value.bytes()) {
-                self.rowwise &= Node::read(node)?.is_rowwise(&mut constants);
+                self.rowwise &= Node::read(node)?.works_by_rows(&mut constants);
             }
         }
         Ok(())
@@ -236,7 +236,7 @@ impl Node {
         Ok(node)
     }
 
-    fn is_rowwise(self, constants: &mut HashSet<String>) -> bool {
+    fn works_by_rows(self, constants: &mut HashSet<String>) -> bool {
         let constant = |place: usize| self.inputs.get(place).is_none_or(|name| constants.contains(name));
         match self.operator.as_str() {
             "Constant" => {
