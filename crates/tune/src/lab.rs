@@ -66,7 +66,7 @@ impl Lab {
         let parent = folder.map_or_else(|| cache.workspaces(), Path::to_owned);
         let workspace = Workspace::new(&parent, tools.launcher())?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let detector = Detector::new(tools.clone());
+        let detector = Detector::new(tools.clone(), cache.clone());
         Ok(Self { tools, cache, detector, cancel, threads, workspace, count: AtomicU64::new(0) })
     }
 

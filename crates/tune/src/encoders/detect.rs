@@ -1,10 +1,13 @@
-//! Which encoders the local ffmpeg really has: its list, and a tiny trial encode that also tells the library's version.
+//! Which encoders the local ffmpeg really has: a tiny trial encode finds out, and tells the library's version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::json;
+
 use super::Adapter;
 use crate::TuneError;
+use crate::cache::{Cache, Key};
 use crate::tools::Tools;
 
 /// An encoder that was tried and works.
@@ -22,13 +25,13 @@ type Answer = Arc<Result<Available, String>>;
 #[derive(Debug)]
 pub struct Detector {
     tools: Tools,
-    list: Mutex<Option<Arc<Result<String, String>>>>,
+    cache: Cache,
     tried: Mutex<HashMap<&'static str, Answer>>,
 }
 
 impl Detector {
-    pub fn new(tools: Tools) -> Self {
-        Self { tools, list: Mutex::new(None), tried: Mutex::new(HashMap::new()) }
+    pub fn new(tools: Tools, cache: Cache) -> Self {
+        Self { tools, cache, tried: Mutex::new(HashMap::new()) }
     }
 
     /// The encoder, or why it cannot be used.
@@ -46,40 +49,32 @@ impl Detector {
     }
 
     fn attempt(&self, adapter: &'static Adapter) -> Result<Available, String> {
-        let list = self.listed();
-        let list = (*list).as_ref().map_err(Clone::clone)?;
-        if !is_listed(list, adapter.name) {
+        let trial = self.tools.look(&trial_arguments(adapter)).map_err(|error| error.chain())?;
+        if trial.stderr.contains("Unknown encoder") {
             return Err("the local ffmpeg was built without it".to_owned());
         }
-        let trial = self.tools.look(&trial_arguments(adapter)).map_err(|error| error.chain())?;
         if trial.code != 0 {
             return Err(format!("a trial encode failed: {}", reason(&trial.stderr)));
         }
         let version = library_version(adapter, &trial.stderr, &trial.stdout);
-        let version = version.or_else(|| self.ffmpeg_version()).unwrap_or_else(|| "unknown".to_owned());
+        let version = version.unwrap_or_else(|| format!("ffmpeg {}", self.tools.version()));
         Ok(Available { version, pix_fmts: self.pix_fmts(adapter) })
     }
 
-    fn listed(&self) -> Arc<Result<String, String>> {
-        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
-        let ask = || match self.tools.look(&["-hide_banner", "-encoders"].map(String::from)) {
-            Ok(finished) if finished.code == 0 => Ok(finished.stdout),
-            Ok(finished) => Err(format!("ffmpeg -encoders failed: {}", reason(&finished.stderr))),
-            Err(error) => Err(error.chain()),
-        };
-        Arc::clone(list.get_or_insert_with(|| Arc::new(ask())))
-    }
-
-    fn ffmpeg_version(&self) -> Option<String> {
-        let answer = self.tools.look(&["-version".to_owned()]).ok()?;
-        Some(answer.stdout.lines().next()?.split(" Copyright").next()?.to_owned())
-    }
-
+    /// The sample formats that ffmpeg hands to the encoder: a fact of this version of ffmpeg, so it is asked once.
     fn pix_fmts(&self, adapter: &Adapter) -> Vec<String> {
+        let version = self.tools.version();
+        let key = Key::new(json!({ "kind": "formats", "ffmpeg": version, "encoder": adapter.name }));
+        if let Some(known) = self.cache.get(&key) {
+            return known;
+        }
         let ask = ["-hide_banner".to_owned(), "-h".to_owned(), format!("encoder={}", adapter.name)];
         let help = self.tools.look(&ask).map(|answer| answer.stdout).unwrap_or_default();
         let line = help.lines().find_map(|line| line.trim().strip_prefix("Supported pixel formats:"));
-        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+        let formats: Vec<String> = line.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        // What cannot be kept is asked again.
+        let _ = self.cache.put(&key, &formats);
+        formats
     }
 }
 
@@ -94,14 +89,6 @@ fn trial_arguments(adapter: &Adapter) -> Vec<String> {
     args.extend(adapter.arguments(adapter.knob.start, &super::Choices::default()));
     args.extend(tail.iter().map(|&word| word.to_owned()));
     args
-}
-
-/// Lines look like ` V....D libx264   libx264 H.264 …`.
-fn is_listed(list: &str, name: &str) -> bool {
-    list.lines().any(|line| {
-        let mut words = line.split_whitespace();
-        words.next().is_some_and(|flags| flags.starts_with('V')) && words.next() == Some(name)
-    })
 }
 
 /// What the library says of itself.
@@ -155,12 +142,6 @@ fn without_address(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_list_is_read_by_words() {
-        let list = "Encoders:\n V..... = Video\n ------\n V....D libx264rgb  x\n A..... libx264  y\n";
-        assert!(is_listed(list, "libx264rgb") && !is_listed(list, "libx264") && !is_listed(list, "libx265"));
-    }
 
     #[test]
     fn reasons_are_the_first_complaint() {
