@@ -50,7 +50,7 @@ impl Detector {
 
     fn attempt(&self, adapter: &'static Adapter) -> Result<Available, String> {
         let trial = self.tools.look(&trial_arguments(adapter)).map_err(|error| error.chain())?;
-        if trial.stderr.contains("Unknown encoder") {
+        if trial.code != 0 && !self.is_listed(adapter.name) {
             return Err("the local ffmpeg was built without it".to_owned());
         }
         if trial.code != 0 {
@@ -59,6 +59,12 @@ impl Detector {
         let version = library_version(adapter, &trial.stderr, &trial.stdout);
         let version = version.unwrap_or_else(|| format!("ffmpeg {}", self.tools.version()));
         Ok(Available { version, pix_fmts: self.pix_fmts(adapter) })
+    }
+
+    /// Whether ffmpeg names it among its encoders; only a failure makes that a question.
+    fn is_listed(&self, name: &str) -> bool {
+        let list = self.tools.look(&["-hide_banner", "-encoders"].map(String::from));
+        list.is_ok_and(|list| names(&list.stdout, name))
     }
 
     /// The sample formats that ffmpeg hands to the encoder: a fact of this version of ffmpeg, so it is asked once.
@@ -89,6 +95,14 @@ fn trial_arguments(adapter: &Adapter) -> Vec<String> {
     args.extend(adapter.arguments(adapter.knob.start, &super::Choices::default()));
     args.extend(tail.iter().map(|&word| word.to_owned()));
     args
+}
+
+/// Lines look like ` V....D libx264   libx264 H.264 …`.
+fn names(list: &str, name: &str) -> bool {
+    list.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.next().is_some_and(|flags| flags.starts_with('V')) && words.next() == Some(name)
+    })
 }
 
 /// What the library says of itself.
@@ -142,6 +156,12 @@ fn without_address(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_list_is_read_by_words() {
+        let list = "Encoders:\n V..... = Video\n ------\n V....D libx264rgb  x\n A..... libx264  y\n";
+        assert!(names(list, "libx264rgb") && !names(list, "libx264") && !names(list, "libx265"));
+    }
 
     #[test]
     fn reasons_are_the_first_complaint() {
