@@ -305,7 +305,8 @@ impl Aligner {
             self.distances.iter().map(|row| row.iter().copied().fold(f32::MAX, f32::min)).collect();
         let column_best: Vec<f32> =
             (0..b).map(|j| self.distances.iter().map(|row| row[j]).fold(f32::MAX, f32::min)).collect();
-        let noise = third(&column_best).max(FLOOR);
+        // Frames whose counterparts lie outside the window say nothing about the encoder; they may be most of one side.
+        let noise = third(&column_best).min(third(&row_best)).max(FLOOR);
         let points = |i: usize, j: usize| {
             let distance = self.distances[i][j];
             let foreign =

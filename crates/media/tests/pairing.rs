@@ -79,7 +79,8 @@ fn frame_rates_of_30_25_and_60() {
     let fast = scene.encode("fps=60", &["-c:v", "ffv1"], "fast.mkv");
     let slow = scene.encode("", X264, "slow.mkv");
     let scored = score(&fast, &slow, &options()).unwrap();
-    assert_eq!((scored.findings.pairs, scored.findings.missing.frames), (90, 90));
+    let found = (scored.findings.pairs, scored.findings.missing.frames);
+    assert_eq!(found, (90, 90), "{} {:?}", scored.findings.words(), scored.findings);
     let reference = scene.by_hand("ref.mkv", "null", "ref.y4m");
     let distorted = scene.by_hand("slow.mkv", "null", "dis.y4m");
     assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));

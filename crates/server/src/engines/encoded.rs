@@ -32,6 +32,9 @@ pub struct Decoders {
     pub limit: Duration,
 }
 
+/// Parts of a report, by name.
+type Sections = Vec<(String, Value)>;
+
 /// What is known of a pair while it is scored, and afterwards.
 #[derive(Debug)]
 pub struct Pairing {
@@ -152,7 +155,7 @@ impl<'a> Videos<'a> {
 impl Pairing {
     /// Ends the decoders. A pair that cannot be compared is refused, unless that was asked for; else what a report says
     /// about the pair, and where shots begin.
-    pub fn finish(self) -> Result<(Vec<(String, Value)>, Vec<u64>), ToolError> {
+    pub fn finish(self) -> Result<(Sections, Vec<u64>), ToolError> {
         let (findings, comparability) = self.control.finish();
         if comparability.verdict() == Verdict::No && !self.force {
             let reasons = comparability.reasons.iter().filter(|reason| reason.weight == Verdict::No);

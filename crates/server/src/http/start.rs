@@ -21,6 +21,7 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     let environment = |name: &str| config::environment(name);
     let word = flags.log_level.clone().map(OsString::from).or_else(|| environment(log::LOG_LEVEL));
     let level = log::level(&word.unwrap_or_default().to_string_lossy())?;
+    // Sends what is left when it goes, after the runtime.
     let traces = otel::start()?;
     log::start(level, &traces);
     let settings = Settings::new(flags, &environment)?;
@@ -29,7 +30,6 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     let runtime = runtime(&environment)?;
     let result = runtime.block_on(answer(settings, config));
     runtime.shutdown_timeout(LEFTOVERS);
-    drop(traces);
     result
 }
 

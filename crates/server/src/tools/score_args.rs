@@ -239,7 +239,8 @@ impl ScoreArgs {
         let encoded = match self.names {
             Names::Mcp => false,
             Names::Encoded => true,
-            Names::Rest => !raw_given && !(is_y4m(reference)? && is_y4m(distorted)?),
+            Names::Rest if raw_given => false,
+            Names::Rest => !is_y4m(reference)? || !is_y4m(distorted)?,
         };
         if !encoded {
             return Ok(None);
