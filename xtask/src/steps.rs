@@ -32,6 +32,7 @@ pub fn test() -> Result<()> {
     bring("chromium", "chromium");
     step("python", || python::prepare(&root()))?;
     cargo(&["test", "--workspace"])?;
+    cargo(&["test", "--package", "visus", "--features", "otel", "--test", "serve"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
     step("readme", || readme::run(true))?;

@@ -49,7 +49,7 @@ pub fn run(args: &MergeArgs) -> Result<()> {
         Some(path) => write_json(path, &merged)?,
         None => print_all(&format!("{merged:#}\n"))?,
     }
-    args.pages.write(&merged)
+    args.pages.write(&merged, &[])
 }
 
 /// The file appears whole or not at all, and may be one of the parts.

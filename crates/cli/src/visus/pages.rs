@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use serde_json::Value;
+use visus_report::html::WorstFrame;
 use visus_report::{Record, html, plot};
 
 use super::score::write_to;
@@ -36,13 +37,13 @@ impl PageOutputs {
     }
 
     /// Writes what is wanted of a report.
-    pub fn write(&self, report: &Value) -> Result<()> {
+    pub fn write(&self, report: &Value, worst: &[WorstFrame]) -> Result<()> {
         if !self.wanted() {
             return Ok(());
         }
         let record = Record::from_json(report)?;
         if let Some(path) = &self.html {
-            write_to(path, |out| out.write_all(html::page(&record, &[]).as_bytes()))?;
+            write_to(path, |out| out.write_all(html::page(&record, worst).as_bytes()))?;
         }
         if let Some(path) = &self.svg {
             let picture = plot::svg(&record)?;
@@ -71,7 +72,7 @@ pub fn run(args: &ReportArgs) -> Result<()> {
     if !args.pages.wanted() {
         bail!("nothing to make: give --html, --svg or --png with a file");
     }
-    args.pages.write(&read_json(&args.report)?)
+    args.pages.write(&read_json(&args.report)?, &[])
 }
 
 /// No report is larger; a device or a disk image is.

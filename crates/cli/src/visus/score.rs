@@ -10,6 +10,7 @@ use visus_engine::{
     Cancel, EngineError, FeatureSpec, Outcome, Plan, Row, Settings, run as engine_run, run_part,
 };
 use visus_report::full::{FullReport, InputFacts};
+use visus_report::html::WorstFrame;
 use visus_report::libvmaf::{Format as LibvmafFormat, Report};
 use visus_report::part::{self, Asked};
 use visus_video::{ReadError, Source};
@@ -17,7 +18,7 @@ use visus_video::{ReadError, Source};
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
 use super::inputs::{self, About, Inputs};
-use super::{level, media, metrics, model_choice, range};
+use super::{level, media, metrics, model_choice, range, worst};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
     let measured = measure(args)?;
@@ -65,7 +66,12 @@ pub fn measure(args: &ScoreArgs) -> Result<Measured> {
     if let Some(warning) = draw::shorter_warning(&scored.outcome, scored.totals) {
         eprintln!("visus: warning: {warning}");
     }
-    write_outputs(&args.outputs, &plan, &scored, &asked)?;
+    let pictures = if args.outputs.pages.html.is_some() {
+        worst::for_page(args, &plan, &scored, &about)?
+    } else {
+        Vec::new()
+    };
+    write_outputs(&args.outputs, &plan, &scored, &asked, &pictures)?;
     Ok(Measured { plan, scored, threads: settings.threads, about })
 }
 
@@ -178,13 +184,19 @@ fn check_outputs(outputs: &OutputArgs) -> Result<()> {
     Ok(())
 }
 
-fn write_outputs(outputs: &OutputArgs, plan: &Plan, scored: &Scored, asked: &Asked) -> Result<()> {
+fn write_outputs(
+    outputs: &OutputArgs,
+    plan: &Plan,
+    scored: &Scored,
+    asked: &Asked,
+    pictures: &[WorstFrame],
+) -> Result<()> {
     if outputs.json.is_some() || outputs.pages.wanted() {
         let json = scored.json(plan, asked);
         if let Some(path) = &outputs.json {
             write_json(path, &json)?;
         }
-        outputs.pages.write(&json)?;
+        outputs.pages.write(&json, pictures)?;
     }
     let report = Report { version: crate::VERSION, outcome: &scored.outcome, precision: outputs.precision };
     if let Some(path) = &outputs.csv {
