@@ -23,7 +23,10 @@ function work(check) {
   check("the style is applied under its policy", view.getComputedStyle(page.body).maxWidth !== "none");
   check("nothing hostile has run", window.hacked === undefined && view.hacked === undefined);
   check("the hostile name is shown as words", one("h1").textContent.includes("onerror='top.hacked=1'"));
-  check("there is no foreign element", page.querySelectorAll("img").length === 0 && page.scripts.length === 2);
+  const pictures = [...page.images];
+  check("worst frames are shown", pictures.length > 0 && pictures.every((picture) => picture.naturalWidth > 0));
+  const own = pictures.every((picture) => picture.src.startsWith("data:image/png;base64,"));
+  check("there is no foreign element", own && page.scripts.length === 2);
   check("two curves at first", curves() === 2 && range() === "0-59");
   check("the still picture is gone", one(".still") === null);
 
