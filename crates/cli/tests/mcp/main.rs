@@ -6,6 +6,7 @@ mod client;
 mod clips;
 mod encoded;
 mod external;
+mod leaving;
 mod modern;
 mod protocol;
 mod schema;
