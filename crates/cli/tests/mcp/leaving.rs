@@ -97,3 +97,77 @@ fn nothing_is_left_of_any_tool_however_its_client_leaves() {
         }
     }
 }
+
+/// A server over HTTP, killed if a test leaves it.
+struct Served {
+    child: std::process::Child,
+    address: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(clips: &Clips, mark: &str, temporary: &Path, cache: &Path) -> Self {
+        use std::io::{BufRead, BufReader};
+        let mut command = Command::new(super::client::VISUS);
+        command.args(["serve", "--port", "0", "--allow"]).arg(&clips.folder);
+        command.env_remove("VMAF_BIN").env_remove("VMAFX_PORT").env("VMAFX_MCP_HTTP_NO_AUTH", "1");
+        command.env(MARK, mark).env("TMPDIR", temporary).env("VISUS_CACHE_DIR", cache);
+        let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        // Nobody reads the rest; a full pipe would hold the server up.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address: first["address"].as_str().unwrap().to_owned() }
+    }
+
+    fn send(&self, head: &str, body: &str) -> std::net::TcpStream {
+        use std::io::Write;
+        let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
+        let head =
+            format!("{head}host: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        stream
+    }
+
+    /// The status of the only job there is.
+    fn job(&self) -> String {
+        use std::io::Read;
+        let mut answer = String::new();
+        self.send("GET /v1/jobs HTTP/1.1\r\n", "").read_to_string(&mut answer).unwrap();
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let jobs: Value = serde_json::from_str(body).unwrap_or_default();
+        jobs["jobs"][0]["status"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+#[test]
+fn a_dropped_connection_takes_any_tool_along() {
+    let clips = Clips::new(1);
+    for (number, (tool, arguments)) in long_calls(&clips).iter().enumerate() {
+        let (temporary, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mark = format!("{}-http-{number}", std::process::id());
+        let served = Served::start(&clips, &mark, temporary.path(), cache.path());
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments } });
+        let head = "POST /mcp HTTP/1.1\r\ncontent-type: application/json\r\n\
+                    accept: application/json, text/event-stream\r\nmcp-protocol-version: 2025-06-18\r\n";
+        let connection = served.send(head, &message.to_string());
+        assert!(
+            until(Duration::from_secs(30), || served.job() == "running"),
+            "{tool} starts: {}",
+            served.job()
+        );
+        std::thread::sleep(Duration::from_millis(300));
+        drop(connection);
+        assert!(until(Duration::from_secs(10), || served.job() == "cancelled"), "{tool}: {}", served.job());
+        assert!(until(Duration::from_secs(10), || marked(&mark).len() == 1), "{tool}: {:?}", marked(&mark));
+        let empty = || std::fs::read_dir(temporary.path()).unwrap().next().is_none();
+        assert!(until(Duration::from_secs(10), empty), "{tool}: files are left");
+    }
+}
