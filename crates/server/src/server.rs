@@ -15,6 +15,7 @@ use crate::report::{Detail, Output, ScoreReport};
 use crate::roots::Roots;
 use crate::tools::bench::Bench;
 use crate::tools::field::Values;
+use crate::tools::pictures::{Folder, Pictures};
 use crate::tools::score_args::{Names, ScoreArgs};
 use crate::tools::{self, backends, eval, extractors, job, models, worst};
 use crate::{ToolError, error};
@@ -29,6 +30,7 @@ struct Inner {
     roots: Roots,
     jobs: Jobs,
     probes: Probes,
+    pictures: Pictures,
 }
 
 /// A call that was taken.
@@ -47,7 +49,7 @@ impl Server {
         let roots = Roots::new(&config.roots);
         let jobs = Jobs::new(config.limits);
         let probes = Probes::new(config.launcher.clone());
-        Self(Arc::new(Inner { config, roots, jobs, probes }))
+        Self(Arc::new(Inner { config, roots, jobs, probes, pictures: Pictures::default() }))
     }
 
     pub fn config(&self) -> &Config {
@@ -64,6 +66,11 @@ impl Server {
 
     pub fn probes(&self) -> &Probes {
         &self.0.probes
+    }
+
+    /// A folder for the pictures of one result.
+    pub(crate) fn pictures(&self) -> std::io::Result<Folder> {
+        self.0.pictures.folder(self.0.config.launcher.as_deref())
     }
 
     /// The executable of the external engine.

@@ -115,6 +115,18 @@ fn the_worst_frames_are_shown_and_described() {
     assert!(!Path::new(&folder).exists(), "nothing is left behind");
 }
 
+#[test]
+fn pictures_go_with_a_server_that_is_killed() {
+    let clips = Clips::new(2);
+    let mut client = Client::open(command(&clips.folder));
+    let answer = client.data("describe_worst_frames", clips.y4m());
+    let picture = Path::new(answer["frames"][0]["png"].as_str().unwrap()).to_owned();
+    let place = picture.parent().and_then(Path::parent).unwrap().to_owned();
+    assert!(picture.exists());
+    client.child.kill().unwrap();
+    assert!(until(Duration::from_secs(10), || !place.exists()), "{}", place.display());
+}
+
 /// The ffmpeg processes that a server has under it, its supervisors' children included.
 fn decoders(server: u32) -> Vec<String> {
     let mut found = Vec::new();

@@ -1,15 +1,13 @@
 //! Whether a model was made for pictures of this size.
 
+use visus_media::{UHD, display_of};
 use visus_video::Format;
-
-/// From this long edge on, a picture is 4K.
-const LONG_EDGE_4K: usize = 3840;
 
 /// What to say if a 4K model meets a smaller picture, or an HD model a 4K one.
 pub fn model_mismatch(model: &str, format: &Format) -> Option<String> {
     let (width, height) = (format.width(), format.height());
-    let large = width.max(height) >= LONG_EDGE_4K;
-    let for_4k = model.contains("4k") || model.contains("2160");
+    let large = width.max(height) >= UHD.0;
+    let for_4k = display_of(model) == UHD;
     let advice = match (for_4k, large) {
         (true, false) => {
             "it was trained for 3840x2160 and scores smaller pictures too high or too low; use an HD model"

@@ -4,13 +4,12 @@ use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use visus_engine::model::BUILTIN;
 use visus_metrics::registry;
+use visus_tune::encoders::ADAPTERS;
 
 use super::prompts;
 use crate::Server;
 use crate::engines::BACKENDS;
 use crate::jobs::Owner;
-
-const ENCODERS: [&str; 5] = ["libx264", "libx265", "libsvtav1", "libaom-av1", "libvpx-vp9"];
 
 /// What the typed text may become. For a prompt or resource that is not there, nothing is suggested: somebody who types
 /// is not to be stopped by an error.
@@ -46,7 +45,7 @@ fn candidates(server: &Server, owner: &Owner, argument: &str) -> Vec<String> {
         "name" => BUILTIN.iter().map(|model| model.version.to_owned()).collect(),
         "backend" => owned(&BACKENDS),
         "feature" => registry::METRICS.iter().map(|info| info.name.to_owned()).collect(),
-        "encoder" => owned(&ENCODERS),
+        "encoder" | "encoders" => ADAPTERS.iter().map(|adapter| adapter.name.to_owned()).collect(),
         "id" | "job_id" => server.jobs().list(owner).into_iter().map(|view| view.id).collect(),
         _ => Vec::new(),
     }

@@ -88,9 +88,10 @@ fn check_cursor(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorDat
 }
 
 const INSTRUCTIONS: &str = "Visus measures how good a video looks: VMAF and its siblings, equal to libvmaf's. Score Y4M or \
-raw YUV files with vmaf_score; a long clip takes background=true and get_job. Files must lie under the allowed roots. Scores \
-run from 0 to 100; 93 and more is hard to tell from the reference, 6 points are a visible step. Look at p5 and the worst \
-second, not only at the mean.";
+raw YUV files with vmaf_score, mp4, mkv and the like with vmaf_score_encoded; see why a score is low with \
+describe_worst_frames; find encoder settings with run_compare, run_ladder and run_tune_per_shot. Long work takes \
+background=true and get_job. Files must lie under the allowed roots. Scores run from 0 to 100; 93 and more is hard to tell \
+from the reference, 6 points are a visible step. Look at p5 and the worst second, not only at the mean.";
 
 /// An eye, as a picture that needs no network.
 const ICON: &str = "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCI+PHBhdGggZD0iTTIgMTJDNiA0IDE4IDQgMjIgMTJDMTggMjAgNiAyMCAyIDEyWiIgZmlsbD0iIzFmNmZlYiIvPjxjaXJjbGUgY3g9IjEyIiBjeT0iMTIiIHI9IjQiIGZpbGw9IiNmZmYiLz48L3N2Zz4=";

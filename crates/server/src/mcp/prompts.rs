@@ -27,8 +27,8 @@ const WORKFLOWS: &[Workflow] = &[
         about: "Is this encode good enough, and where is it not?",
         arguments: &[REFERENCE, DISTORTED, MODEL],
         text: "Judge how good the video {distorted} looks against its reference {reference}.\n\
-               1. Call vmaf_score with ref, dis and model '{model}' (raw YUV also needs width, height, pixfmt and bitdepth). If it \
-               may take more than a minute, set background and poll get_job.\n\
+               1. Call vmaf_score_encoded (Y4M or raw YUV: vmaf_score with ref and dis) with model '{model}'. If it may take more \
+               than a minute, set background and poll get_job. Repeat what 'comparability' says.\n\
                2. Read the verdict, then p5, the worst second and the curve: a good mean can hide a bad second.\n\
                3. Say in three sentences: is it good enough for its purpose, where is it worst, what would you change. Name frame \
                numbers. Repeat any warning of the result.",
@@ -44,10 +44,10 @@ const WORKFLOWS: &[Workflow] = &[
             MODEL,
         ],
         text: "Find the largest CRF of {encoder} whose encode of {reference} still reaches VMAF {target}.\n\
-               Bisect: encode at a middle CRF with the tools you have, decode to Y4M, call vmaf_score with model '{model}' and \
-               detail 'summary', and halve the range; stop after at most 8 encodes. Judge by the mean, but report p5 as well. \
-               Say which CRF to use, what it measured, its bitrate, and how sure you are. If you cannot encode here, give the \
-               commands instead.",
+               Call run_compare with src, encoders '{encoder}' and target_vmaf {target}, in the background, and poll get_job. It \
+               searches, encodes and measures. Say which CRF to use, what was measured, its bitrate, and what the row's error says \
+               if it is not ok. For another model than the default, check the chosen encode with vmaf_score_encoded and model \
+               '{model}'.",
     },
     Workflow {
         name: "find_flaws",
@@ -55,9 +55,10 @@ const WORKFLOWS: &[Workflow] = &[
         about: "Why is the score low: blur, banding, frames out of step, or something else?",
         arguments: &[REFERENCE, DISTORTED],
         text: "Find out why {distorted} scores low against {reference}.\n\
-               1. Call vmaf_score with detail 'summary' and feature ['psnr','float_ssim','cambi','ciede'].\n\
-               2. If every frame scores low, the videos may be out of step: try frame_skip_ref or frame_skip_dist of 1, 2 and 3 with \
-               frame_cnt 50 and see whether the score jumps.\n\
+               1. Call describe_worst_frames and look at the pictures and descriptions.\n\
+               2. Call vmaf_score_encoded (Y4M or raw YUV: vmaf_score) with detail 'summary' and feature \
+               ['psnr','float_ssim','cambi','ciede']. Read 'comparability' and 'pairing': frames out of step are the usual cause of a \
+               low score; vmaf_score does not pair, there try frame_skip_ref or frame_skip_dist of 1, 2 and 3.\n\
                3. Low vif and adm with good psnr means blur; a cambi above 5 means banding; a bad psnr with good vif means \
                brightness or colour. A dip of a few frames means a damaged or dropped frame.\n\
                4. Say what is wrong, in which frames, how sure you are, and what to check next.",

@@ -69,7 +69,7 @@ pub struct WorstReport {
     pub answer: Value,
     pub pictures: Vec<Vec<u8>>,
     /// Holds the files of the pictures for as long as the report is kept.
-    pub folder: tempfile::TempDir,
+    pub folder: crate::tools::pictures::Folder,
 }
 
 impl WorstReport {

@@ -8,6 +8,7 @@ pub mod field;
 pub mod job;
 pub mod models;
 mod outputs;
+pub mod pictures;
 pub mod score_args;
 pub mod tiny_args;
 pub mod tuning;

@@ -155,7 +155,7 @@ pub fn run(
     let chosen = select(&scores_of(&report.outcome, &column), &report.shots, count);
     let frames =
         again.show(&chosen, if column.starts_with("vmaf") { "VMAF" } else { &column }, decoders, context)?;
-    written(&report, &column, frames).map(|report| Output::Worst(Box::new(report)))
+    written(server, &report, &column, frames).map(|report| Output::Worst(Box::new(report)))
 }
 
 impl Request {
@@ -165,9 +165,14 @@ impl Request {
 }
 
 /// Puts the pictures into a folder of their own, which lives as long as the report.
-fn written(report: &ScoreReport, column: &str, frames: Vec<WorstFrame>) -> Result<WorstReport, ToolError> {
+fn written(
+    server: &Server,
+    report: &ScoreReport,
+    column: &str,
+    frames: Vec<WorstFrame>,
+) -> Result<WorstReport, ToolError> {
     let fail = |error: std::io::Error| ToolError::Failed(format!("the pictures cannot be written: {error}"));
-    let folder = tempfile::Builder::new().prefix("visus-worst-").tempdir().map_err(fail)?;
+    let folder = server.pictures().map_err(fail)?;
     let mut listed = Vec::new();
     for frame in &frames {
         let path = folder.path().join(format!("frame_{:06}.png", frame.index));

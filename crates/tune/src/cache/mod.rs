@@ -108,6 +108,14 @@ impl Cache {
         variable("VISUS_CACHE_DIR").or_else(|| system().map(|folder| folder.join("visus")))
     }
 
+    /// What the cache may take unless told otherwise: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].
+    pub fn usual_limit() -> Result<u64, String> {
+        match std::env::var("VISUS_CACHE_SIZE").ok().filter(|text| !text.is_empty()) {
+            Some(text) => bytes(&text).map_err(|error| format!("VISUS_CACHE_SIZE: {error}")),
+            None => Ok(DEFAULT_LIMIT),
+        }
+    }
+
     pub fn folder(&self) -> &Path {
         &self.root
     }
@@ -209,6 +217,23 @@ impl Cache {
             std::thread::sleep(RETRY);
         }
     }
+}
+
+/// `20M`, `1.5G`, `1000`: powers of 1024.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let refuse = || format!("'{text}' is not a size; write it as 500K, 20M, 1.5G or a number of bytes");
+    let upper = text.trim().to_ascii_uppercase();
+    let bare = upper.trim_end_matches("IB").trim_end_matches('B');
+    let (number, shift) = match bare.chars().last() {
+        Some('K') => (&bare[..bare.len() - 1], 10),
+        Some('M') => (&bare[..bare.len() - 1], 20),
+        Some('G') => (&bare[..bare.len() - 1], 30),
+        Some('T') => (&bare[..bare.len() - 1], 40),
+        _ => (bare, 0),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| refuse())?;
+    let size = number * (1u64 << shift) as f64;
+    if size.is_finite() && (1.0..1e18).contains(&size) { Ok(size as u64) } else { Err(refuse()) }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use visus_tune::Pooling;
+use visus_tune::cache::bytes;
 use visus_tune::hull::Spacing;
 
 use crate::visus::args::Size;
@@ -274,23 +275,6 @@ pub enum CacheAction {
     Ls,
     /// Remove everything
     Clear,
-}
-
-/// `20M`, `1.5G`, `1000`: powers of 1024.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    let refuse = || format!("'{text}' is not a size; write it as 500K, 20M, 1.5G or a number of bytes");
-    let upper = text.trim().to_ascii_uppercase();
-    let bare = upper.trim_end_matches("IB").trim_end_matches('B');
-    let (number, shift) = match bare.chars().last() {
-        Some('K') => (&bare[..bare.len() - 1], 10),
-        Some('M') => (&bare[..bare.len() - 1], 20),
-        Some('G') => (&bare[..bare.len() - 1], 30),
-        Some('T') => (&bare[..bare.len() - 1], 40),
-        _ => (bare, 0),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| refuse())?;
-    let size = number * (1u64 << shift) as f64;
-    if size.is_finite() && (1.0..1e18).contains(&size) { Ok(size as u64) } else { Err(refuse()) }
 }
 
 /// `25`, `29.97`, `30000/1001`.

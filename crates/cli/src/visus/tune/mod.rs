@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use visus_engine::Cancel;
-use visus_tune::cache::{Cache, DEFAULT_LIMIT};
+use visus_tune::cache::Cache;
 use visus_tune::encoders::Choices;
 use visus_tune::samples::SamplePlan;
 use visus_tune::{Judge, Lab, RawShape, Source, Tools, looks_raw};
@@ -59,11 +59,11 @@ fn open_cache(args: &CacheArgs) -> Result<Cache> {
     let folder = args.cache_dir.clone().or_else(Cache::usual_folder);
     let folder =
         folder.ok_or_else(|| anyhow!("there is no folder for the cache; name one with --cache-dir"))?;
-    let variable = std::env::var("VISUS_CACHE_SIZE").ok().filter(|text| !text.is_empty());
-    let named = variable
-        .map(|text| args::bytes(&text).map_err(|error| anyhow!("VISUS_CACHE_SIZE: {error}")))
-        .transpose()?;
-    Ok(Cache::open(&folder, args.cache_size.or(named).unwrap_or(DEFAULT_LIMIT))?)
+    let limit = match args.cache_size {
+        Some(size) => size,
+        None => Cache::usual_limit().map_err(|error| anyhow!(error))?,
+    };
+    Ok(Cache::open(&folder, limit)?)
 }
 
 fn raw_shape(source: &SourceArgs) -> Result<Option<RawShape>> {

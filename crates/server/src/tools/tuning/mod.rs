@@ -9,7 +9,7 @@ mod tally;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use visus_tune::cache::{Cache, DEFAULT_LIMIT};
+use visus_tune::cache::Cache;
 use visus_tune::encoders::{self, Choices};
 use visus_tune::hull::Spacing;
 use visus_tune::samples::SamplePlan;
@@ -213,7 +213,7 @@ impl Request {
         let config = server.config();
         let tools = Tools::find(config.launcher.clone(), config.limits.subprocess).map_err(told)?;
         let cache = match Cache::usual_folder() {
-            Some(folder) => Cache::open(&folder, DEFAULT_LIMIT),
+            Some(folder) => Cache::open(&folder, Cache::usual_limit().map_err(ToolError::Failed)?),
             None => Cache::temporary(),
         };
         // A server without a home still works, it only remembers nothing.
