@@ -90,6 +90,7 @@ impl Vector for Avx2 {
         }}
 
         greater32(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi32(a, b) }
+        is_any(mask: __m256i) -> bool { _mm256_testz_si256(mask, mask) == 0 }
         both(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
         add_where(a: __m256i, mask: __m256i, b: __m256i) -> __m256i {
             _mm256_add_epi32(a, _mm256_and_si256(mask, b))

@@ -165,6 +165,11 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
+    fn is_any(self, mask: __mmask16) -> bool {
+        mask != 0
+    }
+
+    #[inline(always)]
     fn both(self, a: __mmask16, b: __mmask16) -> __mmask16 {
         a & b
     }

@@ -91,6 +91,8 @@ pub trait Vector: Copy + Send + 'static {
 
     fn greater32(self, a: Self::V, b: Self::V) -> Self::Mask;
     fn both(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Whether the mask is set anywhere.
+    fn is_any(self, mask: Self::Mask) -> bool;
     /// `a`, plus `b` where the mask is set.
     fn add_where(self, a: Self::V, mask: Self::Mask, b: Self::V) -> Self::V;
     /// Whether any bit is set.

@@ -10,7 +10,7 @@ use crate::simd::Vector;
 /// Added to a small float, it leaves the float's nearest integer in the low bits.
 const ROUND: f32 = 12_582_912.0;
 
-/// What [`fraction`] returns for a power of two.
+/// What the second part holds beside the logarithm.
 pub const ORIGIN: i32 = ROUND.to_bits() as i32;
 
 /// The table's logarithms were rounded to single precision first, which lifts those that lie this little below a half.
@@ -61,21 +61,25 @@ pub struct Log<S: Vector> {
 }
 
 impl<S: Vector> Log<S> {
+    /// What a step from one interval to the next stands for: all of an octave make 2048.
+    pub const INTERVAL: i64 = 2048 >> fit(S::ENTRIES).bits;
+
     #[inline(always)]
     pub fn new(s: S) -> Self {
         let fit = fit(S::ENTRIES);
         let (mut inverses, mut rounders) = ([0.0; 16], [0.0; 16]);
+        let step = Self::INTERVAL;
         for (entry, (inverse, base)) in fit.inverses.iter().zip(fit.bases).enumerate() {
             inverses[entry] = f32::from_bits(*inverse);
-            rounders[entry] = ROUND + f32::from(*base);
+            rounders[entry] = ROUND + (f32::from(*base) - (entry as i64 * step) as f32);
         }
         Self { inverses: s.table(&inverses), rounders: s.table(&rounders) }
     }
 
-    /// 2048 · log2 of the mantissas, plus [`ORIGIN`]. `float` holds the bits of positive floats, of which the 15 leading
-    /// mantissa bits are looked at.
+    /// What to add up for the logarithm of positive floats, given by their bits, of which the 15 leading mantissa bits
+    /// are looked at. 2048 · log2 is the first part · [`INTERVAL`] plus the second part, less [`ORIGIN`].
     #[inline(always)]
-    pub fn fraction(&self, s: S, float: S::V) -> S::V {
+    pub fn parts(&self, s: S, float: S::V) -> [S::V; 2] {
         let fit = fit(S::ENTRIES);
         let mantissa = s.or(s.and(float, s.splat32(0x007f_ff00)), s.splat32(0x3f80_0000));
         let interval = s.shr32(float, 23 - fit.bits);
@@ -85,6 +89,6 @@ impl<S: Vector> Log<S> {
             sum = s.fused(x, sum, s.splat_float(*factor));
         }
         sum = s.fused(x, sum, s.splat_float(LIFT));
-        s.bits(s.add_float(sum, s.look_up(self.rounders, interval)))
+        [interval, s.bits(s.add_float(sum, s.look_up(self.rounders, interval)))]
     }
 }

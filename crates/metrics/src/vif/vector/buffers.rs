@@ -65,18 +65,29 @@ impl Rows {
         Grid::new(&self.words, starts, self.stride - MARGIN)
     }
 
-    /// Mirrors `radius` columns around the first and the last one of the rows that `width` columns are filled of.
-    pub fn mirror(&mut self, width: usize, radius: usize) {
+    /// Mirrors columns around the first and the last one of the rows that `width` columns are filled of.
+    pub fn mirror(&mut self, width: usize) {
+        // Always the longest window's radius: a fixed count is a handful of instructions, and what is more than needed is
+        // not read.
         for row in self.words.chunks_exact_mut(self.stride) {
-            // Looked at as short pieces, which are checked once and not per column.
-            let left = &mut row[MARGIN - MAX_RADIUS..][..2 * MAX_RADIUS + 1];
-            for distance in 1..=radius.min(MAX_RADIUS) {
-                left[MAX_RADIUS - distance] = left[MAX_RADIUS + distance];
-            }
-            let right = &mut row[MARGIN + width - 1 - MAX_RADIUS..][..2 * MAX_RADIUS + 1];
-            for distance in 1..=radius.min(MAX_RADIUS) {
-                right[MAX_RADIUS + distance] = right[MAX_RADIUS - distance];
-            }
+            mirror_left(&mut row[MARGIN - MAX_RADIUS..][..2 * MAX_RADIUS + 1]);
+            mirror_right(&mut row[MARGIN + width - 1 - MAX_RADIUS..][..2 * MAX_RADIUS + 1]);
         }
     }
+}
+
+/// Mirrors what stands after the piece's middle to the places before it.
+#[inline]
+fn mirror_left(piece: &mut [i16]) {
+    let (before, after) = piece.split_at_mut(MAX_RADIUS);
+    before.copy_from_slice(&after[1..]);
+    before.reverse();
+}
+
+/// Mirrors what stands before the piece's middle to the places after it.
+#[inline]
+fn mirror_right(piece: &mut [i16]) {
+    let (before, after) = piece.split_at_mut(MAX_RADIUS);
+    after[1..].copy_from_slice(before);
+    after[1..].reverse();
 }

@@ -342,7 +342,7 @@ impl<S: Stages> Stripe<'_, S> {
                 self.s.vertical::<K, SCALE, NEXT, MOMENTS>(kind, &step, &mut rings[SCALE], rows, thin);
             self.thin_rows::<NEXT>(2 * index, width);
             if MOMENTS {
-                self.hand.rows.mirror(width, Window::<SCALE>::RADIUS);
+                self.hand.rows.mirror(width);
                 for row in 0..4.min(height - 4 * index) {
                     self.add_row::<SCALE>(row, width);
                 }
@@ -367,7 +367,7 @@ impl<S: Stages> Stripe<'_, S> {
     /// The next scale's rows `first` and `first + 1`, as far as it has them.
     fn thin_rows<const NEXT: usize>(&mut self, first: usize, width: usize) {
         let Some(next) = &mut self.next else { return };
-        self.hand.thin.mirror(width, Window::<NEXT>::RADIUS);
+        self.hand.thin.mirror(width);
         for (plane, rows) in next.rows.iter_mut().enumerate() {
             for row in 0..2.min(next.height.saturating_sub(first)) {
                 let blocks = next.width.div_ceil(S::LANES);

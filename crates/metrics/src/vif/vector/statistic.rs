@@ -100,13 +100,12 @@ pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut Residu
 #[derive(Clone, Copy)]
 struct Tally<S: Vector> {
     log: Log<S>,
-    num: S::V,
-    num_exponents: S::V,
-    den: S::V,
-    den_exponents: S::V,
-    /// Number of pixels that have logarithms.
-    textured: S::V,
-    /// Sum of the distorted picture's variance at the others; in 64 bits.
+    /// The logarithms of the numerator and of the denominator, in the parts that they come in.
+    num: [S::V; 2],
+    den: [S::V; 2],
+    /// Number of pixels that have no logarithm.
+    flat: S::V,
+    /// Sum of the distorted picture's variance there; in 64 bits.
     flat_variance: S::V,
 }
 
@@ -116,11 +115,9 @@ impl<S: Vector> Tally<S> {
         let zero = s.zero();
         Self {
             log: Log::new(s),
-            num: zero,
-            num_exponents: zero,
-            den: zero,
-            den_exponents: zero,
-            textured: zero,
+            num: [zero; 2],
+            den: [zero; 2],
+            flat: zero,
             flat_variance: zero,
         }
     }
@@ -135,33 +132,38 @@ impl<S: Vector> Tally<S> {
         let covariance = s.load(moments, 2 * S::WORDS + at);
 
         let flat = s.greater32(floor, variance_ref);
-        self.flat_variance = s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
+        // Most blocks have none.
+        if s.is_any(flat) {
+            self.flat = s.add_where(self.flat, flat, s.splat32(1));
+            self.flat_variance = s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
+        }
         let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
-        self.textured = s.add_where(self.textured, textured, s.splat32(1));
         let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
 
         let held = s.leading_bits(s.add_where(floor, textured, variance_ref));
         let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
         let kept = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
         let noise = s.leading_bits(noise);
-        self.den = s.add32(self.den, self.log.fraction(s, held));
-        self.den_exponents = s.add32(self.den_exponents, s.shr32(held, 23));
-        let gained = s.sub32(self.log.fraction(s, kept), self.log.fraction(s, noise));
-        self.num = s.add32(self.num, gained);
-        let gained = s.sub32(s.shr32(kept, 23), s.shr32(noise, 23));
-        self.num_exponents = s.add32(self.num_exponents, gained);
+        let (held, kept, noise) =
+            (self.log.parts(s, held), self.log.parts(s, kept), self.log.parts(s, noise));
+        for part in 0..2 {
+            self.den[part] = s.add32(self.den[part], held[part]);
+            self.num[part] = s.add32(self.num[part], s.sub32(kept[part], noise[part]));
+        }
     }
 
     /// Hands the sums over, `blocks` having been added, of which `pixels` pixels count.
     #[inline(always)]
     fn finish(self, s: S, blocks: usize, pixels: usize, sums: &mut Residuals) {
         let vectors = 2 * blocks as i64;
-        let den = s.sub32(self.den, s.splat32((vectors as i32).wrapping_mul(ORIGIN)));
+        let origins = s.splat32((vectors as i32).wrapping_mul(ORIGIN));
+        let interval = Log::<S>::INTERVAL;
+        sums.num_log += interval * s.sum32(self.num[0]) + s.sum32(self.num[1]);
+        sums.den_log += interval * s.sum32(self.den[0]) + s.sum32(s.sub32(self.den[1], origins));
         // Exponents are biased by 127, and the noise floor's 17 are taken off.
-        let exponents = s.sum32(self.den_exponents) - (127 + 17) * vectors * S::LANES as i64;
-        sums.num_log += s.sum32(self.num) + 2048 * s.sum32(self.num_exponents);
-        sums.den_log += s.sum32(den) + 2048 * exponents;
+        sums.den_log -= 2048 * (127 + 17) * vectors * S::LANES as i64;
         sums.num_plain += s.sum64(self.flat_variance) as i64;
-        sums.den_plain += pixels as i64 - s.sum32(self.textured);
+        // The pixels beyond the picture are flat as well, and do not count.
+        sums.den_plain += s.sum32(self.flat) - (vectors * S::LANES as i64 - pixels as i64);
     }
 }
