@@ -87,16 +87,16 @@ fn turn<S: Vector, const SCALE: usize>(
     let bias = s.splat32(i32::MIN);
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
-    let [mean_ref, mean_dis] = filtered::<S, SCALE, 2>(s, [m0, m1], [bias, bias]);
+    let [mean_ref, mean_dis, high, low] =
+        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded]);
     before.share(s, 0, gain_limit);
-    let square = filtered::<S, SCALE, 2>(s, [r0, r1], [bias, rounded]);
-    store_central(s, square, mean_ref, mean_ref, &mut out[..S::WORDS]);
+    store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
     before.share(s, 1, gain_limit);
-    let square = filtered::<S, SCALE, 2>(s, [d0, d1], [bias, rounded]);
-    store_central(s, square, mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
+    let [high, low, both_high, both_low] =
+        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded]);
     before.share(s, 2, gain_limit);
-    let product = filtered::<S, SCALE, 2>(s, [p0, p1], [bias, rounded]);
-    store_central(s, product, mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
+    store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
+    store_central(s, [both_high, both_low], mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
     before.share(s, 3, gain_limit);
 }
 

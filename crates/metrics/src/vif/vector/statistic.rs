@@ -113,13 +113,7 @@ impl<S: Vector> Tally<S> {
     #[inline(always)]
     fn new(s: S) -> Self {
         let zero = s.zero();
-        Self {
-            log: Log::new(s),
-            num: [zero; 2],
-            den: [zero; 2],
-            flat: zero,
-            flat_variance: zero,
-        }
+        Self { log: Log::new(s), num: [zero; 2], den: [zero; 2], flat: zero, flat_variance: zero }
     }
 
     /// Adds half a block. Where a pixel has nothing to add, logarithms are taken of numbers that cancel.
