@@ -21,6 +21,7 @@ mod cancel;
 mod collect;
 mod crew;
 mod event;
+mod feed;
 pub mod fuzzing;
 pub mod model;
 mod pair;

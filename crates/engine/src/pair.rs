@@ -4,17 +4,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use visus_video::{PlaneView, PooledFrame, ReadError};
 
-use crate::run::PATIENCE;
+use crate::feed::Feed;
 use crate::span::Span;
 use crate::{Cancel, EngineError, Side};
 
 /// A frame that several windows share.
 pub(crate) type SharedFrame = Arc<PooledFrame>;
 
-/// What a reader thread hands over: a frame, the clean end (`None`), or why there is none.
+/// What a reader hands over: a frame, the clean end (`None`), or why there is none.
 pub(crate) type Read = Result<Option<SharedFrame>, ReadError>;
 
 /// Two frames that belong together.
@@ -62,48 +61,63 @@ impl Differs {
     }
 }
 
-/// Takes frames from both readers in step and sends windows until one ends, the span is done, or nobody listens.
-pub(crate) fn pair(
-    reference: &Receiver<Read>,
-    distorted: &Receiver<Read>,
-    jobs: &Sender<Job>,
-    span: &Span,
-    history: usize,
-    differs: &Differs,
-    halt: &Cancel,
-) -> PairEnd {
-    let mut end = PairEnd { identical: true, ..PairEnd::default() };
-    let mut earlier: VecDeque<FramePair> = VecDeque::with_capacity(history + 1);
-    let mut index = span.read;
-    while span.reads(index) {
-        let Some(current) = next_pair(reference, distorted, halt, &mut end) else { break };
-        let context = !span.contains(index);
-        if !context && end.identical && !same_pictures(&current) {
-            end.identical = false;
-            differs.set();
-        }
-        if index >= span.context {
-            let earlier = earlier.iter().cloned().collect();
-            if jobs.send(Job { index, context, current: current.clone(), earlier }).is_err() {
-                break;
+/// How two streams of frames become one of windows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pairing<'a> {
+    pub span: &'a Span,
+    /// Earlier pairs that a window shows.
+    pub history: usize,
+    /// Told once two pictures differ.
+    pub differs: &'a Differs,
+}
+
+impl Pairing<'_> {
+    /// Takes frames from both sides in step and hands windows to `take` until one side ends, the span is done, or `take`
+    /// wants no more.
+    pub fn walk(
+        &self,
+        reference: &mut impl Feed,
+        distorted: &mut impl Feed,
+        halt: &Cancel,
+        mut take: impl FnMut(Job) -> bool,
+    ) -> PairEnd {
+        let (span, history) = (self.span, self.history);
+        let mut end = PairEnd { identical: true, ..PairEnd::default() };
+        let mut earlier: VecDeque<FramePair> = VecDeque::with_capacity(history + 1);
+        let mut index = span.read;
+        while span.reads(index) {
+            let Some(current) = next_pair(reference, distorted, halt, &mut end) else { break };
+            let context = !span.contains(index);
+            if !context && end.identical && !same_pictures(&current) {
+                end.identical = false;
+                self.differs.set();
             }
-            end.frames += u64::from(!context);
+            if index >= span.context {
+                let earlier = earlier.iter().cloned().collect();
+                if !take(Job { index, context, current: current.clone(), earlier }) {
+                    break;
+                }
+                end.frames += u64::from(!context);
+            }
+            index += 1;
+            earlier.push_front(current);
+            earlier.truncate(history);
         }
-        index += 1;
-        earlier.push_front(current);
-        earlier.truncate(history);
+        end
     }
-    end
 }
 
 /// The next frame of both sides, or how they ended.
 fn next_pair(
-    reference: &Receiver<Read>,
-    distorted: &Receiver<Read>,
+    reference: &mut impl Feed,
+    distorted: &mut impl Feed,
     halt: &Cancel,
     end: &mut PairEnd,
 ) -> Option<FramePair> {
-    match (next(reference, Side::Reference, halt), next(distorted, Side::Distorted, halt)) {
+    let failed = |side| move |source| EngineError::Read { side, source };
+    let reference = reference.next(halt).map_err(failed(Side::Reference));
+    let distorted = distorted.next(halt).map_err(failed(Side::Distorted));
+    match (reference, distorted) {
         (Ok(Some(reference)), Ok(Some(distorted))) => return Some(FramePair { reference, distorted }),
         (Ok(None), Ok(None)) => end.ended = true,
         (Ok(None), Ok(Some(_))) => (end.ended, end.shorter) = (true, Some(Side::Reference)),
@@ -111,18 +125,6 @@ fn next_pair(
         (Err(error), _) | (_, Err(error)) => end.error = Some(error),
     }
     None
-}
-
-/// The next frame of one side. A halt, or a reader that vanished, looks like the end.
-fn next(frames: &Receiver<Read>, side: Side, halt: &Cancel) -> Result<Option<SharedFrame>, EngineError> {
-    while !halt.is_fired() {
-        match frames.recv_timeout(PATIENCE) {
-            Ok(read) => return read.map_err(|source| EngineError::Read { side, source }),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    Ok(None)
 }
 
 /// Compares row by row and ends with the first difference, which in most pairs is in the first row.

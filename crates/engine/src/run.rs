@@ -1,15 +1,15 @@
 //! A run: readers, pairing, workers and collection, each on threads of their own.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use visus_metrics::{Level, MetricError};
-use visus_video::{Format, Pool, ReadError, Source};
+use visus_video::{Format, ReadError, Source};
 
 use crate::collect::Collector;
-use crate::pair::{self, Differs, Job, PairEnd, Read};
+use crate::feed::{Chroma, Input, Reader, Turn};
+use crate::pair::{Differs, Job, PairEnd, Pairing};
 use crate::part::Part;
 use crate::span::Span;
 use crate::worker::{RawRow, Worker};
@@ -157,33 +157,27 @@ pub(crate) fn run_span(
     let skips = [settings.skip_reference, settings.skip_distorted].map(|skip| skip.saturating_add(span.read));
     let differs = Differs::default();
     let chroma = if plan.luma_only() { Chroma::Until(differs.clone()) } else { Chroma::Always };
-    let reference = Reader::start(reference, Side::Reference, skips[0], size, chroma.clone());
-    let distorted = Reader::start(distorted, Side::Distorted, skips[1], size, chroma);
+    let inputs = [
+        Input {
+            source: reference,
+            side: Side::Reference,
+            skip: skips[0],
+            pool_size: size,
+            chroma: chroma.clone(),
+        },
+        Input { source: distorted, side: Side::Distorted, skip: skips[1], pool_size: size, chroma },
+    ];
     let mut collector = Collector::new(plan, &format, settings.subsample, span);
     if keep_rows {
         collector = collector.keeping_rows();
     }
-    let halt = Cancel::new();
-    let end = std::thread::scope(|scope| {
-        let (jobs, job_queue) = bounded::<Job>(threads);
-        let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * threads);
-        for worker in &mut workers {
-            let (job_queue, rows) = (job_queue.clone(), rows.clone());
-            scope.spawn(move || worker.work(&job_queue, &rows));
+    let pairing = Pairing { span: &span, history: plan.history(), differs: &differs };
+    let end = match &mut workers[..] {
+        [worker] if hands == 1 && inputs.iter().all(Input::is_at_hand) => {
+            alone(inputs, worker, &pairing, &mut collector, cancel, sink)
         }
-        drop((job_queue, rows));
-        let (frames, differs, halt_pairing) = ((&reference.frames, &distorted.frames), &differs, &halt);
-        let pairing = scope.spawn(move || {
-            pair::pair(frames.0, frames.1, &jobs, &span, plan.history(), differs, halt_pairing)
-        });
-        let result = gather(&row_queue, &mut collector, cancel, sink);
-        // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
-        halt.fire();
-        drop(row_queue);
-        let end = pairing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        result.map(|()| end)
-    });
-    drop((reference, distorted));
+        workers => together(inputs, workers, &pairing, &mut collector, cancel, sink),
+    };
     let end = check_end(end?)?;
     let rows = collector.take_rows();
     let outcome = Outcome {
@@ -198,6 +192,62 @@ pub(crate) fn run_span(
         level: settings.level,
     };
     Ok(Part { outcome, ended: end.ended, rows })
+}
+
+/// One thread does everything, in turn: where frames only have to be fetched from a file, `--threads 1` means one.
+fn alone(
+    inputs: [Input; 2],
+    worker: &mut Worker<'_>,
+    pairing: &Pairing<'_>,
+    collector: &mut Collector<'_>,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<PairEnd, EngineError> {
+    let [mut reference, mut distorted] = inputs.map(Turn::new);
+    let mut result = Ok(());
+    let end = pairing.walk(&mut reference, &mut distorted, cancel, |job| {
+        result =
+            worker.row(&job).map_err(EngineError::from).and_then(|row| match collector.take(row, sink) {
+                Flow::Stop => Err(EngineError::Cancelled),
+                Flow::Continue => Ok(()),
+            });
+        result.is_ok()
+    });
+    result?;
+    if cancel.is_fired() { Err(EngineError::Cancelled) } else { Ok(end) }
+}
+
+/// Readers, pairing and workers on threads of their own; this one collects.
+fn together(
+    inputs: [Input; 2],
+    workers: &mut [Worker<'_>],
+    pairing: &Pairing<'_>,
+    collector: &mut Collector<'_>,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<PairEnd, EngineError> {
+    let [reference, distorted] = inputs.map(Reader::start);
+    let halt = Cancel::new();
+    let threads = workers.len();
+    std::thread::scope(|scope| {
+        let (jobs, job_queue) = bounded::<Job>(threads);
+        let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * threads);
+        for worker in workers {
+            let (job_queue, rows) = (job_queue.clone(), rows.clone());
+            scope.spawn(move || worker.work(&job_queue, &rows));
+        }
+        drop((job_queue, rows));
+        let (mut reference, mut distorted, halt_pairing) = (&reference, &distorted, &halt);
+        let pairing = scope.spawn(move || {
+            pairing.walk(&mut reference, &mut distorted, halt_pairing, |job| jobs.send(job).is_ok())
+        });
+        let result = gather(&row_queue, collector, cancel, sink);
+        // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
+        halt.fire();
+        drop(row_queue);
+        let end = pairing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        result.map(|()| end)
+    })
 }
 
 fn check_end(end: PairEnd) -> Result<PairEnd, EngineError> {
@@ -251,70 +301,6 @@ fn expected_frames(
     let reference = left(reference, settings.skip_reference);
     let distorted = left(distorted, settings.skip_distorted);
     [reference, distorted, span.to].into_iter().flatten().min().map(|end| end.saturating_sub(span.from))
-}
-
-/// When the planes beside luma are read.
-#[derive(Clone, Debug)]
-enum Chroma {
-    Always,
-    /// No metric looks at them, and once two pictures differ the question whether the inputs are identical is settled.
-    Until(Differs),
-}
-
-impl Chroma {
-    fn is_wanted(&self) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Until(differs) => !differs.is_set(),
-        }
-    }
-}
-
-/// A thread that reads one input into frames of a pool. Dropping it lets the thread end.
-struct Reader {
-    frames: Receiver<Read>,
-    pool: Pool,
-}
-
-impl Reader {
-    fn start(source: Box<dyn Source>, side: Side, skip: u64, pool_size: usize, chroma: Chroma) -> Self {
-        let pool = Pool::new(*source.format(), pool_size);
-        // One frame read ahead; the pool bounds the rest.
-        let (send, frames) = bounded(1);
-        let lender = pool.clone();
-        let thread = std::thread::Builder::new().name(format!("read {side}"));
-        let spawned = thread.spawn({
-            let send = send.clone();
-            move || read_all(source, skip, &lender, &chroma, &send)
-        });
-        if let Err(error) = spawned {
-            // Nobody else holds the sender yet, so there is room.
-            let _ = send.send(Err(ReadError::Open { file: format!("{side} reader thread"), source: error }));
-        }
-        Self { frames, pool }
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.pool.close();
-    }
-}
-
-/// Reads until the end, an error, or until nobody listens.
-fn read_all(mut source: Box<dyn Source>, skip: u64, pool: &Pool, chroma: &Chroma, frames: &Sender<Read>) {
-    if let Err(error) = source.skip(skip) {
-        let _ = frames.send(Err(error));
-        return;
-    }
-    while let Some(mut frame) = pool.take() {
-        let more = if chroma.is_wanted() { source.read(&mut frame) } else { source.read_luma(&mut frame) };
-        let read = more.map(|more| more.then(|| Arc::new(frame)));
-        let last = !matches!(read, Ok(Some(_)));
-        if frames.send(read).is_err() || last {
-            return;
-        }
-    }
 }
 
 #[cfg(test)]

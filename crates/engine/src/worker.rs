@@ -145,7 +145,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn row(&mut self, job: &Job) -> Result<RawRow, MetricError> {
+    /// The raw numbers of one job.
+    pub fn row(&mut self, job: &Job) -> Result<RawRow, MetricError> {
         let mut earlier = job.earlier.iter().map(as_pair);
         let window = Window {
             index: job.index,

@@ -208,6 +208,11 @@ impl Source for Reader {
     fn total_frames(&self) -> Option<u64> {
         self.total
     }
+
+    /// What has a length can seek, and what can seek does not wait.
+    fn is_at_hand(&self) -> bool {
+        self.input.length().is_some()
+    }
 }
 
 impl fmt::Debug for Reader {

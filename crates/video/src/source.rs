@@ -38,6 +38,12 @@ pub trait Source: Send {
     /// [`read`](Self::read) will give.
     fn total_frames(&self) -> Option<u64>;
 
+    /// Whether frames only have to be fetched, from a file or from memory, and never waited for as those of a pipe or of
+    /// another program are.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
     /// Frames per second, as a ratio.
     fn frame_rate(&self) -> Option<(u32, u32)> {
         self.info().frame_rate
