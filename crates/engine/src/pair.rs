@@ -71,39 +71,64 @@ pub(crate) struct Pairing<'a> {
     pub differs: &'a Differs,
 }
 
-impl Pairing<'_> {
-    /// Takes frames from both sides in step and hands windows to `take` until one side ends, the span is done, or `take`
-    /// wants no more.
-    pub fn walk(
-        &self,
-        reference: &mut impl Feed,
-        distorted: &mut impl Feed,
-        halt: &Cancel,
-        mut take: impl FnMut(Job) -> bool,
-    ) -> PairEnd {
-        let (span, history) = (self.span, self.history);
-        let mut end = PairEnd { identical: true, ..PairEnd::default() };
-        let mut earlier: VecDeque<FramePair> = VecDeque::with_capacity(history + 1);
-        let mut index = span.read;
-        while span.reads(index) {
-            let Some(current) = next_pair(reference, distorted, halt, &mut end) else { break };
-            let context = !span.contains(index);
-            if !context && end.identical && !same_pictures(&current) {
-                end.identical = false;
-                self.differs.set();
+impl<'a> Pairing<'a> {
+    pub fn walk<F: Feed>(self, reference: F, distorted: F) -> Walk<'a, F> {
+        let earlier = VecDeque::with_capacity(self.history + 1);
+        let end = PairEnd { identical: true, ..PairEnd::default() };
+        Walk { pairing: self, reference, distorted, earlier, index: self.span.read, over: false, end }
+    }
+}
+
+/// Two sides on their way, in step.
+pub(crate) struct Walk<'a, F> {
+    pairing: Pairing<'a>,
+    reference: F,
+    distorted: F,
+    /// Newest first.
+    earlier: VecDeque<FramePair>,
+    index: u64,
+    /// Nothing is asked of the sides any more: what they said last counts.
+    over: bool,
+    /// How it ended, once there is no next window.
+    pub end: PairEnd,
+}
+
+impl<F: Feed> Walk<'_, F> {
+    /// The next window; none once a side has ended or failed, the span is done, or at a halt.
+    pub fn next(&mut self, halt: &Cancel) -> Option<Job> {
+        while !self.over && self.pairing.span.reads(self.index) {
+            let current = next_pair(&mut self.reference, &mut self.distorted, halt, &mut self.end);
+            self.over = current.is_none();
+            let current = current?;
+            let job = self.window(&current);
+            self.index += 1;
+            self.earlier.push_front(current);
+            self.earlier.truncate(self.pairing.history);
+            if job.is_some() {
+                return job;
             }
-            if index >= span.context {
-                let earlier = earlier.iter().cloned().collect();
-                if !take(Job { index, context, current: current.clone(), earlier }) {
-                    break;
-                }
-                end.frames += u64::from(!context);
-            }
-            index += 1;
-            earlier.push_front(current);
-            earlier.truncate(history);
         }
-        end
+        None
+    }
+
+    /// The window of a pair, unless it is there only to be looked back at.
+    fn window(&mut self, current: &FramePair) -> Option<Job> {
+        let Pairing { span, differs, .. } = self.pairing;
+        let (index, context) = (self.index, !span.contains(self.index));
+        if !context && self.end.identical && !same_pictures(current) {
+            self.end.identical = false;
+            differs.set();
+        }
+        if index < span.context {
+            return None;
+        }
+        self.end.frames += u64::from(!context);
+        Some(Job {
+            index,
+            context,
+            current: current.clone(),
+            earlier: self.earlier.iter().cloned().collect(),
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A run: readers, pairing, workers and collection, each on threads of their own.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -172,11 +173,11 @@ pub(crate) fn run_span(
         collector = collector.keeping_rows();
     }
     let pairing = Pairing { span: &span, history: plan.history(), differs: &differs };
-    let end = match &mut workers[..] {
-        [worker] if hands == 1 && inputs.iter().all(Input::is_at_hand) => {
-            alone(inputs, worker, &pairing, &mut collector, cancel, sink)
-        }
-        workers => together(inputs, workers, &pairing, &mut collector, cancel, sink),
+    let team = Team { workers: &mut workers, pairing, collector: &mut collector, cancel };
+    let end = match reading(settings.threads, &inputs) {
+        Reading::Alone if threads * hands == 1 => team.alone(inputs, sink),
+        Reading::Alone | Reading::InTurn => team.in_turn(inputs, sink),
+        Reading::Apart => team.apart(inputs, sink),
     };
     let end = check_end(end?)?;
     let rows = collector.take_rows();
@@ -194,60 +195,104 @@ pub(crate) fn run_span(
     Ok(Part { outcome, ended: end.ended, rows })
 }
 
-/// One thread does everything, in turn: where frames only have to be fetched from a file, `--threads 1` means one.
-fn alone(
-    inputs: [Input; 2],
-    worker: &mut Worker<'_>,
-    pairing: &Pairing<'_>,
-    collector: &mut Collector<'_>,
-    cancel: &Cancel,
-    sink: &mut dyn Sink,
-) -> Result<PairEnd, EngineError> {
-    let [mut reference, mut distorted] = inputs.map(Turn::new);
-    let mut result = Ok(());
-    let end = pairing.walk(&mut reference, &mut distorted, cancel, |job| {
-        result =
-            worker.row(&job).map_err(EngineError::from).and_then(|row| match collector.take(row, sink) {
-                Flow::Stop => Err(EngineError::Cancelled),
-                Flow::Continue => Ok(()),
-            });
-        result.is_ok()
-    });
-    result?;
-    if cancel.is_fired() { Err(EngineError::Cancelled) } else { Ok(end) }
+/// Who reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// The one thread that does everything.
+    Alone,
+    /// Whichever worker wants a frame next.
+    InTurn,
+    /// Threads of their own.
+    Apart,
 }
 
-/// Readers, pairing and workers on threads of their own; this one collects.
-fn together(
-    inputs: [Input; 2],
-    workers: &mut [Worker<'_>],
-    pairing: &Pairing<'_>,
-    collector: &mut Collector<'_>,
-    cancel: &Cancel,
-    sink: &mut dyn Sink,
-) -> Result<PairEnd, EngineError> {
-    let [reference, distorted] = inputs.map(Reader::start);
-    let halt = Cancel::new();
-    let threads = workers.len();
-    std::thread::scope(|scope| {
-        let (jobs, job_queue) = bounded::<Job>(threads);
-        let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * threads);
-        for worker in workers {
-            let (job_queue, rows) = (job_queue.clone(), rows.clone());
-            scope.spawn(move || worker.work(&job_queue, &rows));
+/// What has to be waited for is read by threads that can wait. Files are at hand: `--threads 1` is one thread then, and where
+/// there are no processors beyond the workers', readers of their own would only push those aside.
+fn reading(threads: usize, inputs: &[Input; 2]) -> Reading {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    if !inputs.iter().all(Input::is_at_hand) {
+        Reading::Apart
+    } else if threads <= 1 {
+        Reading::Alone
+    } else if threads >= processors() {
+        Reading::InTurn
+    } else {
+        Reading::Apart
+    }
+}
+
+/// Those who work on a run, and what they share.
+struct Team<'a, 'b, 'c> {
+    workers: &'a mut [Worker<'b>],
+    pairing: Pairing<'a>,
+    collector: &'a mut Collector<'c>,
+    cancel: &'a Cancel,
+}
+
+impl Team<'_, '_, '_> {
+    /// This thread does everything.
+    fn alone(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
+        let [reference, distorted] = inputs.map(Turn::new);
+        let mut walk = self.pairing.walk(reference, distorted);
+        for worker in self.workers {
+            while let Some(job) = walk.next(self.cancel) {
+                if self.collector.take(worker.row(&job)?, sink) == Flow::Stop {
+                    return Err(EngineError::Cancelled);
+                }
+            }
         }
-        drop((job_queue, rows));
-        let (mut reference, mut distorted, halt_pairing) = (&reference, &distorted, &halt);
-        let pairing = scope.spawn(move || {
-            pairing.walk(&mut reference, &mut distorted, halt_pairing, |job| jobs.send(job).is_ok())
+        if self.cancel.is_fired() { Err(EngineError::Cancelled) } else { Ok(walk.end) }
+    }
+
+    /// Workers read by turns; this thread collects.
+    fn in_turn(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
+        let [reference, distorted] = inputs.map(Turn::new);
+        let walk = Mutex::new(self.pairing.walk(reference, distorted));
+        let next = |halt: &Cancel| walk.lock().unwrap_or_else(PoisonError::into_inner).next(halt);
+        let halt = Cancel::new();
+        let result = std::thread::scope(|scope| {
+            let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * self.workers.len());
+            for worker in self.workers {
+                let (next, rows, halt) = (&next, rows.clone(), &halt);
+                scope.spawn(move || worker.work(std::iter::from_fn(|| next(halt)), &rows));
+            }
+            drop(rows);
+            let result = gather(&row_queue, self.collector, self.cancel, sink);
+            halt.fire();
+            result
         });
-        let result = gather(&row_queue, collector, cancel, sink);
-        // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
-        halt.fire();
-        drop(row_queue);
-        let end = pairing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        result.map(|()| end)
-    })
+        result.map(|()| walk.into_inner().unwrap_or_else(PoisonError::into_inner).end)
+    }
+
+    /// Readers, pairing and workers on threads of their own; this one collects.
+    fn apart(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
+        let [reference, distorted] = inputs.map(Reader::start);
+        let mut walk = self.pairing.walk(&reference, &distorted);
+        let halt = Cancel::new();
+        let threads = self.workers.len();
+        let result = std::thread::scope(|scope| {
+            let (jobs, job_queue) = bounded::<Job>(threads);
+            let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * threads);
+            for worker in self.workers {
+                let (job_queue, rows) = (job_queue.clone(), rows.clone());
+                scope.spawn(move || worker.work(job_queue.into_iter(), &rows));
+            }
+            drop((job_queue, rows));
+            let (walk, halt_pairing) = (&mut walk, &halt);
+            scope.spawn(move || {
+                while let Some(job) = walk.next(halt_pairing) {
+                    if jobs.send(job).is_err() {
+                        break;
+                    }
+                }
+            });
+            let result = gather(&row_queue, self.collector, self.cancel, sink);
+            // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
+            halt.fire();
+            result
+        });
+        result.map(|()| walk.end)
+    }
 }
 
 fn check_end(end: PairEnd) -> Result<PairEnd, EngineError> {

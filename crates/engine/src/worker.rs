@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Sender;
 use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Reach, Spread, Window};
 use visus_video::Format;
 
@@ -133,7 +133,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Works until there are no more jobs or nobody wants the rows.
-    pub fn work(&mut self, jobs: &Receiver<Job>, rows: &Sender<Result<RawRow, MetricError>>) {
+    pub fn work(&mut self, jobs: impl Iterator<Item = Job>, rows: &Sender<Result<RawRow, MetricError>>) {
         for job in jobs {
             let row = self.row(&job);
             let failed = row.is_err();

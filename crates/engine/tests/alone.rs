@@ -1,4 +1,5 @@
-//! One thread over files does everything itself, and nobody can tell from the result.
+//! Who reads files: one thread that does everything, workers by turns, or threads of their own. Nobody can tell from the
+//! result.
 
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -89,35 +90,51 @@ fn one_thread_is_one_and_gives_what_many_give() {
             [case.settings.skip_reference, case.settings.skip_distorted] = skips;
             case.run(&Cancel::new(), &mut Silent)
         };
-        let ((alone, readers), (together, others)) = (case(1), case(3));
-        let (alone, together) = (alone.unwrap(), together.unwrap());
-        assert_eq!(scores(&alone), scores(&together));
-        assert_eq!((alone.frames, alone.shorter), (together.frames, together.shorter));
         let me = std::thread::current().id();
+        let (alone, readers) = case(1);
+        let alone = alone.unwrap();
         assert!(readers.iter().all(|reader| *reader == me), "the calling thread reads");
-        assert!(others.iter().all(|reader| *reader != me), "with more threads, others do");
+        // The last is more than any machine has processors: then workers read.
+        for threads in [2, 3, 1 << 12] {
+            let (together, readers) = case(threads);
+            let together = together.unwrap();
+            assert_eq!(scores(&alone), scores(&together));
+            assert_eq!((alone.frames, alone.shorter), (together.frames, together.shorter));
+            assert!(readers.iter().all(|reader| *reader != me), "with more threads, others read");
+        }
     }
 }
 
+/// One thread, and more than there are processors.
+const THREADS: [usize; 2] = [1, 1 << 12];
+
 #[test]
 fn it_stops_when_told() {
+    THREADS.into_iter().for_each(stops_when_told);
+}
+
+fn stops_when_told(threads: usize) {
     let mut stop = |event: Event<'_>| match event {
         Event::Progress { done: 3 } => Flow::Stop,
         _ => Flow::Continue,
     };
-    let (result, readers) = Case::new(1).run(&Cancel::new(), &mut stop);
+    let long = Case { frames: [400, 400], ..Case::new(threads) };
+    let (result, readers) = long.run(&Cancel::new(), &mut stop);
     assert!(matches!(result, Err(EngineError::Cancelled)), "{result:?}");
-    assert!(readers.len() < 14, "the rest is not read");
+    assert!(readers.len() < 800 || threads > 1, "the rest is not read");
     let fired = Cancel::new();
     fired.fire();
-    let (result, _) = Case::new(1).run(&fired, &mut Silent);
+    let (result, _) = Case::new(threads).run(&fired, &mut Silent);
     assert!(matches!(result, Err(EngineError::Cancelled)), "{result:?}");
 }
 
 #[test]
 fn a_file_that_ends_early_is_an_error() {
-    let (result, _) = Case { broken_after: 2, ..Case::new(1) }.run(&Cancel::new(), &mut Silent);
-    assert!(matches!(result, Err(EngineError::Read { side: Side::Distorted, .. })), "{result:?}");
-    let (result, _) = Case { frames: [0, 3], ..Case::new(1) }.run(&Cancel::new(), &mut Silent);
-    assert!(matches!(result, Err(EngineError::NoFrames)), "{result:?}");
+    for threads in THREADS {
+        let (result, _) = Case { broken_after: 2, ..Case::new(threads) }.run(&Cancel::new(), &mut Silent);
+        let Err(EngineError::Read { side: Side::Distorted, source }) = result else { panic!("{result:?}") };
+        assert!(matches!(source, ReadError::Truncated { .. }), "what was said first: {source}");
+        let (result, _) = Case { frames: [0, 3], ..Case::new(threads) }.run(&Cancel::new(), &mut Silent);
+        assert!(matches!(result, Err(EngineError::NoFrames)), "{result:?}");
+    }
 }

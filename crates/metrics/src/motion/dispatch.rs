@@ -5,6 +5,8 @@ use visus_video::Plane;
 use super::scalar::{self, Row};
 use super::vector::{self, Scratch};
 use crate::Level;
+#[cfg(target_arch = "aarch64")]
+use crate::simd::neon::Neon;
 use crate::simd::{Target, Vector, Words};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{avx2::Avx2, avx512::Avx512};
@@ -27,6 +29,8 @@ enum Vectors {
     Avx2(Avx2, Scratch),
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512, Scratch),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon, Scratch),
 }
 
 impl Vectors {
@@ -37,7 +41,11 @@ impl Vectors {
             let avx2 = |s| Self::Avx2(s, Scratch::new(width, Avx2::WORDS));
             Avx512::new(level).map(avx512).or_else(|| Avx2::new(level).map(avx2))
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        {
+            Neon::new(level).map(|s| Self::Neon(s, Scratch::new(width, Neon::WORDS)))
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         {
             let _ = (level, width);
             None
@@ -62,6 +70,8 @@ impl Kernel {
             Some(Vectors::Avx512(s, scratch)) => in_vectors(*s, target, earlier, current, depth, scratch),
             #[cfg(target_arch = "x86_64")]
             Some(Vectors::Avx2(s, scratch)) => in_vectors(*s, target, earlier, current, depth, scratch),
+            #[cfg(target_arch = "aarch64")]
+            Some(Vectors::Neon(s, scratch)) => in_vectors(*s, target, earlier, current, depth, scratch),
             None => None,
         };
         sum.unwrap_or_else(|| {

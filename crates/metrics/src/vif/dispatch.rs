@@ -43,6 +43,10 @@ pub fn kernels(level: Level, width: usize, height: usize, depth: u32) -> Box<dyn
             return Box::new(Vectors::new(s, width, height, depth));
         }
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(s) = crate::simd::neon::Neon::new(level) {
+        return Box::new(Vectors::new(s, width, height, depth));
+    }
     let _ = level;
     Box::new(Scalar::new(width, height, depth))
 }

@@ -10,6 +10,8 @@ mod avx2;
 mod avx512;
 mod dispatch;
 mod log;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 mod table;
 #[cfg(test)]

@@ -1,0 +1,8 @@
+//! The vector kernels for NEON.
+#![allow(unsafe_code)]
+
+use super::scalar::Residuals;
+use super::vector::{self, Kind, Pixels, Ring, RowPair, Rows, Step, stages};
+use crate::simd::neon::Neon;
+
+stages!(Neon, "neon");
