@@ -24,7 +24,7 @@ use visus_video::Format;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 use colour::{Converter, Matrix, Range};
 use scale::{OwnedRows, SIDES, Scale};
-use score::SMALLEST_SIDE;
+use score::{COMPONENTS, MAX_SCALES, NORMS, SMALLEST_SIDE};
 
 const NAME: &str = "ssimulacra2";
 
@@ -122,8 +122,11 @@ impl Pyramid {
     /// The score, after the last row.
     fn score(&mut self) -> f64 {
         scale::finish(&mut self.scales);
-        let norms: Vec<_> = self.scales.iter().map(Scale::norms).collect();
-        score::score(&norms)
+        let mut norms = [[[0.0; NORMS]; COMPONENTS]; MAX_SCALES];
+        for (norms, scale) in norms.iter_mut().zip(&self.scales) {
+            *norms = scale.norms();
+        }
+        score::score(&norms[..self.scales.len()])
     }
 }
 
