@@ -3,7 +3,7 @@
 use visus_video::{Plane, Sample};
 
 use super::{Blend, Settings, dispatch::Kernel, fold::MotionFold, scalar};
-use crate::simd::Words;
+use crate::simd::{Words, level_tests};
 use crate::{Emit, Fold, Level};
 
 fn naive<T: Sample>(earlier: &[T], current: &[T], width: usize, height: usize, depth: u32) -> u64 {
@@ -31,7 +31,12 @@ fn naive<T: Sample>(earlier: &[T], current: &[T], width: usize, height: usize, d
     pixels.map(|(x, y)| blurred(x, y).unsigned_abs()).sum()
 }
 
-fn check<T: Words + TryFrom<u32>>(width: usize, height: usize, depth: u32, base: u32, spread: u32) {
+fn check_size<T: Words + TryFrom<u32>>(
+    level: Level,
+    (width, height): (usize, usize),
+    depth: u32,
+    (base, spread): (u32, u32),
+) {
     let mut state = 1u32;
     let mut picture = || -> Vec<T> {
         (0..width * height)
@@ -44,68 +49,61 @@ fn check<T: Words + TryFrom<u32>>(width: usize, height: usize, depth: u32, base:
     let (a, b) = (picture(), picture());
     let plane = |samples| Plane::new(samples, width, height, width);
     let want = naive(&a, &b, width, height, depth);
-    for level in Level::available() {
-        let mut kernel = Kernel::new(level, width, height, depth);
-        let got = kernel.blurred_difference(plane(&a), plane(&b));
-        assert_eq!(got, want, "{level} {width}x{height} {depth}-bit {base}+{spread}");
-        assert_eq!(kernel.blurred_difference(plane(&a), plane(&a)), 0);
-    }
+    let mut kernel = Kernel::new(level, width, height, depth);
+    let got = kernel.blurred_difference(plane(&a), plane(&b));
+    assert_eq!(got, want, "{width}x{height} {depth}-bit {base}+{spread}");
+    assert_eq!(kernel.blurred_difference(plane(&a), plane(&a)), 0);
 }
 
-#[test]
-fn kernel_equals_the_naive_truth() {
-    for (width, height) in [(2, 2), (3, 2), (5, 7), (16, 9), (33, 18), (130, 17), (64, 16), (95, 31)] {
-        for depth in [8u32, 10, 12, 16] {
-            let full = 1u32 << depth;
-            for (base, spread) in [(0, full), (0, full / 2), (0, 2), (full - 2, 2)] {
-                if depth == 8 {
-                    check::<u8>(width, height, depth, base, spread);
-                } else {
-                    check::<u16>(width, height, depth, base, spread);
+level_tests! {
+    fn kernel_equals_the_naive_truth(level) {
+        for size in [(2, 2), (3, 2), (5, 7), (16, 9), (33, 18), (130, 17), (64, 16), (95, 31)] {
+            for depth in [8u32, 10, 12, 16] {
+                let full = 1u32 << depth;
+                for range in [(0, full), (0, full / 2), (0, 2), (full - 2, 2)] {
+                    if depth == 8 {
+                        check_size::<u8>(level, size, depth, range);
+                    } else {
+                        check_size::<u16>(level, size, depth, range);
+                    }
                 }
             }
         }
     }
-}
 
-/// Every sample changes by the whole range, down and up, or a part of the picture does.
-#[test]
-fn extreme_changes_equal_the_naive_truth() {
-    let (width, height) = (70, 21);
-    for changed in [0..height, 0..1, 7..9, height - 1..height] {
-        let rows = |value: u8| {
-            let row = |y: usize| if changed.contains(&y) { value } else { 9 };
-            (0..width * height).map(|at| row(at / width)).collect::<Vec<u8>>()
-        };
-        let (black, white) = (rows(0), rows(255));
-        let plane = |samples| Plane::new(samples, width, height, width);
-        for level in Level::available() {
+    fn extreme_changes_equal_the_naive_truth(level) {
+        // Every sample changes by the whole range, down and up, or a part of the picture does.
+        let (width, height) = (70, 21);
+        for changed in [0..height, 0..1, 7..9, height - 1..height] {
+            let rows = |value: u8| {
+                let row = |y: usize| if changed.contains(&y) { value } else { 9 };
+                (0..width * height).map(|at| row(at / width)).collect::<Vec<u8>>()
+            };
+            let (black, white) = (rows(0), rows(255));
+            let plane = |samples| Plane::new(samples, width, height, width);
             let mut kernel = Kernel::new(level, width, height, 8);
             for (a, b) in [(&black, &white), (&white, &black)] {
                 let want = naive(a, b, width, height, 8);
-                assert_eq!(kernel.blurred_difference(plane(a), plane(b)), want, "{level} {changed:?}");
+                assert_eq!(kernel.blurred_difference(plane(a), plane(b)), want, "{changed:?}");
             }
         }
     }
-}
 
-/// Words a little beyond the depth are not samples, but are counted all the same.
-#[test]
-fn samples_beyond_their_depth_equal_the_scalar_kernel() {
-    let (width, height) = (67, 19);
-    let noise = |seed: u32, limit: u32| -> Vec<u16> {
-        let sample = |i: u32| ((i + 1).wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 8) % limit;
-        (0..(width * height) as u32).map(|i| sample(i) as u16).collect()
-    };
-    for depth in [10, 12] {
-        let limit = (1 << depth) + 50;
-        let (a, b) = (noise(3, limit), noise(7, limit));
-        let plane = |samples| Plane::new(samples, width, height, width);
-        let mut row = scalar::Row::new(width);
-        let want = scalar::blurred_difference(plane(&a), plane(&b), depth, &mut row);
-        for level in Level::available() {
+    fn samples_beyond_their_depth_equal_the_scalar_kernel(level) {
+        // Words a little beyond the depth are not samples, but are counted all the same.
+        let (width, height) = (67, 19);
+        let noise = |seed: u32, limit: u32| -> Vec<u16> {
+            let sample = |i: u32| ((i + 1).wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 8) % limit;
+            (0..(width * height) as u32).map(|i| sample(i) as u16).collect()
+        };
+        for depth in [10, 12] {
+            let limit = (1 << depth) + 50;
+            let (a, b) = (noise(3, limit), noise(7, limit));
+            let plane = |samples| Plane::new(samples, width, height, width);
+            let mut row = scalar::Row::new(width);
+            let want = scalar::blurred_difference(plane(&a), plane(&b), depth, &mut row);
             let mut kernel = Kernel::new(level, width, height, depth);
-            assert_eq!(kernel.blurred_difference(plane(&a), plane(&b)), want, "{level} {depth}-bit");
+            assert_eq!(kernel.blurred_difference(plane(&a), plane(&b)), want, "{depth}-bit");
         }
     }
 }

@@ -5,6 +5,7 @@ use visus_video::Plane;
 use super::dispatch;
 use super::scalar::{Limits, Residuals, Sums, TAPS, mirrored};
 use super::table::Log2;
+use crate::simd::level_tests;
 use crate::{Alone, Level, Spread};
 
 /// A picture of 64-bit numbers: nothing can overflow, nothing is fused or blocked.
@@ -197,48 +198,6 @@ fn ranges(depth: u32) -> [(u32, u32); 4] {
     [(0, full), (0, 2), (full - 2, 2), (full / 2, full / 16)]
 }
 
-#[test]
-fn sums_equal_the_naive_truth() {
-    for size in [(16, 16), (17, 33), (40, 19), (64, 24), (35, 50), (67, 65)] {
-        for depth in [8u32, 10, 12, 16] {
-            for (base, spread) in ranges(depth) {
-                let planes = planes(size, depth, base, spread);
-                let (a, b) = match &planes {
-                    AnyPlanes::Bytes(planes) => (planes.picture(0), planes.picture(1)),
-                    AnyPlanes::Words(planes) => (planes.picture(0), planes.picture(1)),
-                };
-                let want: Sums = GAINS.iter().map(|gain| naive(a.clone(), b.clone(), depth, *gain)).collect();
-                for level in Level::available() {
-                    assert_eq!(
-                        sums(level, &planes, depth),
-                        want,
-                        "{level} {size:?} {depth}-bit {base}+{spread}"
-                    );
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_level_gives_the_sums_of_the_scalar_kernels() {
-    for size in [(64, 64), (65, 66), (97, 80), (130, 71), (191, 69), (256, 68), (333, 75)] {
-        for depth in [8u32, 9, 10, 12, 14, 16] {
-            for (base, spread) in ranges(depth) {
-                let planes = planes(size, depth, base, spread);
-                let want = sums(Level::Scalar, &planes, depth);
-                for level in Level::available() {
-                    assert_eq!(
-                        sums(level, &planes, depth),
-                        want,
-                        "{level} {size:?} {depth}-bit {base}+{spread}"
-                    );
-                }
-            }
-        }
-    }
-}
-
 /// Says that it has many hands, and does the pieces from the last to the first.
 struct Backwards(usize);
 
@@ -252,16 +211,44 @@ impl Spread for Backwards {
     }
 }
 
-#[test]
-fn stripes_give_the_sums_of_the_whole() {
-    for size in [(70, 256), (65, 389), (96, 1030)] {
-        for depth in [8, 10, 16] {
-            let planes = planes(size, depth, 0, 1 << depth);
-            for level in Level::available() {
+level_tests! {
+    fn sums_equal_the_naive_truth(level) {
+        for size in [(16, 16), (17, 33), (40, 19), (64, 24), (35, 50), (67, 65)] {
+            for depth in [8u32, 10, 12, 16] {
+                for (base, spread) in ranges(depth) {
+                    let planes = planes(size, depth, base, spread);
+                    let (a, b) = match &planes {
+                        AnyPlanes::Bytes(planes) => (planes.picture(0), planes.picture(1)),
+                        AnyPlanes::Words(planes) => (planes.picture(0), planes.picture(1)),
+                    };
+                    let truth = |gain: &f64| naive(a.clone(), b.clone(), depth, *gain);
+                    let want: Sums = GAINS.iter().map(truth).collect();
+                    assert_eq!(sums(level, &planes, depth), want, "{size:?} {depth}-bit {base}+{spread}");
+                }
+            }
+        }
+    }
+
+    fn sums_equal_those_of_the_scalar_kernels(level) {
+        for size in [(64, 64), (65, 66), (97, 80), (130, 71), (191, 69), (256, 68), (333, 75)] {
+            for depth in [8u32, 9, 10, 12, 14, 16] {
+                for (base, spread) in ranges(depth) {
+                    let planes = planes(size, depth, base, spread);
+                    let want = sums(Level::Scalar, &planes, depth);
+                    assert_eq!(sums(level, &planes, depth), want, "{size:?} {depth}-bit {base}+{spread}");
+                }
+            }
+        }
+    }
+
+    fn stripes_give_the_sums_of_the_whole(level) {
+        for size in [(70, 256), (65, 389), (96, 1030)] {
+            for depth in [8, 10, 16] {
+                let planes = planes(size, depth, 0, 1 << depth);
                 let want = sums(level, &planes, depth);
                 for hands in [2, 3, 7] {
                     let got = spread_sums(level, &planes, depth, &Backwards(hands));
-                    assert_eq!(got, want, "{level} {size:?} {depth}-bit, {hands} hands");
+                    assert_eq!(got, want, "{size:?} {depth}-bit, {hands} hands");
                 }
             }
         }
