@@ -86,6 +86,17 @@ impl Runs {
     }
 }
 
+/// How two pictures lie over each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Laid {
+    #[default]
+    Whole,
+    /// Only what no black bar hides was looked at.
+    WithoutBars,
+    /// One picture is fitted between its bars: the same film, at another place.
+    Fitted,
+}
+
 /// Everything that pairing found.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
@@ -109,10 +120,17 @@ pub struct Findings {
     pub longer: Option<Side>,
     /// How much the reference changes from pair to pair, on the scale of 8 bits; the first is 0.
     pub changes: Vec<f32>,
+    /// How far the two are apart in every pair, at the place where they are farthest, on the scale of 8 bits; 0 for those that
+    /// are frozen or unlike altogether.
+    pub farthest: Vec<f32>,
     /// Brightness of the distorted video against the reference: factor and summand, on the scale of 8 bits.
     pub brightness: Option<(f32, f32)>,
     /// Black rows and columns at the edges, in samples of the files: top, bottom, left, right.
     pub bars: [[usize; 4]; 2],
+    /// How the pictures were laid over each other to pair them.
+    pub laid: Laid,
+    /// Frames of both files, of those that were read to their end.
+    pub counted: [Option<u64>; 2],
     /// What decoders complained about where damage is forgiven.
     pub complaints: Vec<String>,
 }
@@ -130,6 +148,18 @@ impl Findings {
     pub fn shots(&self) -> Vec<u64> {
         let cuts = (0..).zip(&self.changes).filter(|(index, change)| *index == 0 || **change > CUT);
         cuts.map(|(index, _)| index).collect()
+    }
+
+    /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
+    /// or something that only one side shows. An encoder's own faults grow and shrink less from frame to frame.
+    pub fn patches(&self) -> Vec<u64> {
+        const LEVELS: f32 = 24.0;
+        const TIMES: f32 = 6.0;
+        let mut sorted = self.farthest.clone();
+        sorted.sort_by(f32::total_cmp);
+        let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let limit = LEVELS.max(TIMES * usual);
+        (0..).zip(&self.farthest).filter(|(_, value)| **value > limit).map(|(index, _)| index).collect()
     }
 
     pub(crate) fn checked(&mut self, check: Check) {

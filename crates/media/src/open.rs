@@ -13,11 +13,11 @@ use visus_video::{Chroma, ColourRange, Format, Frame, Source};
 use crate::align::{Aligner, Start};
 use crate::compare::{self, Comparability, Verdict};
 use crate::convert::{Converter, Shape};
-use crate::decode::first_line;
+use crate::decode::first_damage;
 use crate::findings::{Findings, Sync};
 use crate::pair::{self, Shared, Stream, Threads, lock};
 use crate::rgb::{Matrix, RgbTarget};
-use crate::signature::{Grid, Signature};
+use crate::signature::{Grid, Signature, View};
 use crate::{DecodeOptions, Decoder, Facts, Launch, MediaError, Probe, Tools};
 
 /// A video by name.
@@ -258,11 +258,11 @@ impl Probed {
         let comparability = compare::facts(&self.facts[0], &self.facts[1], options.sync);
         let conversions = self.conversions(target);
         let (inputs, facts) = (&self.inputs, &self.facts);
-        let far = || match &self.tools {
+        let far = |views| match &self.tools {
             Some(tools) if inputs.iter().all(Input::is_encoded) => {
                 let decode =
                     DecodeOptions { forgive: true, cancel: options.cancel.clone(), ..decode.clone() };
-                far_search(tools, inputs, facts, &decode, options.skip)
+                far_search(tools, inputs, facts, &decode, (options.skip, views))
             }
             _ => Ok(None),
         };
@@ -327,7 +327,7 @@ fn far_search(
     inputs: &[Input; 2],
     facts: &[Facts; 2],
     decode: &DecodeOptions,
-    skip: [u64; 2],
+    (skip, views): ([u64; 2], [View; 2]),
 ) -> Result<Option<Start>, MediaError> {
     const FRAMES: u64 = 1000;
     const SIZE: (usize, usize) = (32, 18);
@@ -336,7 +336,7 @@ fn far_search(
         let wanted = (SIZE, FRAMES + skip[side]);
         let mut source = Decoder::open_small(tools, inputs[side].path(), probe, decode, wanted)?;
         source.skip(skip[side])?;
-        signatures(&mut source, range(&facts[side]))
+        signatures(&mut source, range(&facts[side]), views[side])
     };
     let (reference, distorted) = std::thread::scope(|scope| {
         let other = scope.spawn(|| small(1));
@@ -349,12 +349,12 @@ fn far_search(
     Ok(aligner.start())
 }
 
-fn signatures(source: &mut dyn Source, range: ColourRange) -> Result<Vec<Signature>, MediaError> {
+fn signatures(source: &mut dyn Source, range: ColourRange, view: View) -> Result<Vec<Signature>, MediaError> {
     let mut frame = Frame::new(*source.format());
     let grid = Grid::for_formats(source.format(), source.format());
     let mut all = Vec::new();
     while source.read(&mut frame)? {
-        all.push(Signature::of(&frame, range, grid));
+        all.push(Signature::of_view(&frame, range, grid, view));
     }
     Ok(all)
 }
@@ -438,7 +438,7 @@ impl Control {
         let mut findings = lock(&self.findings).clone();
         if self.forgive {
             let complaint =
-                |words: &Option<Words>| words.as_ref().and_then(|words| first_line(&words.text()));
+                |words: &Option<Words>| words.as_ref().and_then(|words| first_damage(&words.text()));
             findings.complaints = self.words.iter().filter_map(complaint).collect();
         }
         findings

@@ -42,6 +42,9 @@ pub struct Probe {
     pub duration: Option<f64>,
     /// As the container counts them, else estimated from duration and rate.
     pub frames: Option<u64>,
+    /// The stream's own duration in seconds, without what lies before its first frame. A container's duration may be that
+    /// of its sound.
+    own_duration: Option<f64>,
 }
 
 impl Probe {
@@ -72,6 +75,14 @@ impl Probe {
     pub fn display_aspect(&self) -> f64 {
         let (horizontal, vertical) = self.aspect;
         self.width as f64 * f64::from(horizontal) / (self.height as f64 * f64::from(vertical))
+    }
+
+    /// How many frames the stream shows by its own duration, where frames are evenly spaced. MPEG-2 may show a frame for longer
+    /// than its rate says.
+    pub(crate) fn stated_frames(&self) -> Option<f64> {
+        let even = !self.variable_rate && self.codec != "mpeg2video";
+        let (num, den) = self.frame_rate.filter(|_| even)?;
+        Some((self.own_duration? * f64::from(num) / f64::from(den)).round())
     }
 
     /// PQ and HLG, the transfer functions of high dynamic range.
@@ -138,6 +149,7 @@ struct Stream {
     r_frame_rate: Option<String>,
     avg_frame_rate: Option<String>,
     duration: Option<String>,
+    start_time: Option<String>,
     nb_frames: Option<String>,
     disposition: Disposition,
     side_data_list: Vec<SideData>,
@@ -203,6 +215,7 @@ fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
         film_grain: stream.film_grain.unwrap_or(0) != 0,
         duration,
         frames: frames(stream, duration, frame_rate),
+        own_duration: own_duration(stream),
     })
 }
 
@@ -264,6 +277,14 @@ fn duration(stream: &Stream, container: &Container) -> Option<f64> {
     let tagged = stream.tags.duration.as_deref().and_then(clock);
     let found = seconds(&stream.duration).or(tagged).or_else(|| seconds(&container.duration));
     found.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+}
+
+/// Matroska tells the time at which the stream ends, the others how long it is.
+fn own_duration(stream: &Stream) -> Option<f64> {
+    let seconds = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<f64>().ok());
+    let until =
+        || Some(clock(stream.tags.duration.as_deref()?)? - seconds(&stream.start_time).unwrap_or(0.0));
+    seconds(&stream.duration).or_else(until).filter(|seconds| seconds.is_finite() && *seconds > 0.0)
 }
 
 /// `00:00:02.500000000`, as Matroska writes it.
