@@ -41,6 +41,7 @@ pub struct Decoder {
     frames: Option<u64>,
     rgb: Option<RgbTarget>,
     forgive: bool,
+    hwaccel: Option<String>,
     cancel: Cancel,
     words: Words,
     end: End,
@@ -90,6 +91,7 @@ impl Decoder {
             frames: probe.frames,
             rgb: probe.delivery.rgb.then_some(options.rgb),
             forgive: options.forgive,
+            hwaccel: options.hwaccel.clone(),
             cancel: options.cancel.clone(),
             words,
             end,
@@ -161,15 +163,32 @@ impl Decoder {
     fn damage(&self, over: bool) -> Option<String> {
         if !over {
             let quiet = self.forgive || self.words.is_empty();
-            return if quiet { None } else { first_damage(&self.words.text()) };
+            return if quiet { None } else { self.first_damage(&self.words.text()) };
         }
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (code, words) = end.map_or((-1, self.words.text()), |end| (end.code, end.stderr));
         let whole = code == 0 || (self.forgive && self.reader.frames_read() > 0);
-        match first_damage(&words) {
+        match self.first_damage(&words) {
             Some(damage) if !self.forgive => Some(damage),
             _ if whole => None,
             _ => Some(first_error(&words).unwrap_or_else(|| format!("ffmpeg ended with {code}"))),
+        }
+    }
+
+    /// A hardware decoder that was asked for by name must work; with `auto`, ffmpeg tries one after another and decodes in
+    /// software if there is none.
+    fn first_damage(&self, words: &str) -> Option<String> {
+        let lines = || words.lines().filter_map(Line::parse);
+        let Some(name) = &self.hwaccel else { return first_damage(words) };
+        let broken = lines().find(|line| line.is_error() && line.is_about_hardware());
+        match broken.filter(|_| name != "auto") {
+            Some(line) => Some(format!(
+                "the hardware decoder '{name}' cannot be used ({}); without --hwaccel it is decoded in software",
+                line.words()
+            )),
+            None => {
+                lines().find(|line| line.is_damage() && !line.is_about_hardware()).map(|line| line.words())
+            }
         }
     }
 
@@ -331,6 +350,13 @@ impl<'a> Line<'a> {
         let text = self.text.to_ascii_lowercase();
         let grave = self.is_error() || text.contains("corrupt");
         grave && !HARMLESS.iter().any(|harmless| text.contains(harmless))
+    }
+
+    fn is_about_hardware(&self) -> bool {
+        let text = self.text.to_ascii_lowercase();
+        let words = ["hwaccel", "device creation failed", "no device available", "hardware", "device type"];
+        self.speaker.is_some_and(|name| name.starts_with("AVHW"))
+            || words.iter().any(|word| text.contains(word))
     }
 
     /// Without the address of the object that speaks, and not endless.

@@ -215,6 +215,29 @@ impl Probed {
         Ok(Self { inputs, tools, facts, opened, upright, rgb })
     }
 
+    /// Whether the frames of the reference are the same as in other pairs with it; not so if they are turned or converted
+    /// from RGB to suit the other side.
+    pub fn shares_reference(&self) -> bool {
+        let own = |probe: &Probe| probe.delivery.rgb || (self.upright && probe.rotation != 0);
+        !self.facts[0].probe.as_ref().is_some_and(own)
+    }
+
+    /// The frames of the reference, to be read once for several pairs and handed to each with [`Probed::give_reference`].
+    pub fn common_reference(&mut self, options: &PairOptions) -> Result<Box<dyn Source>, MediaError> {
+        let decode = DecodeOptions {
+            hwaccel: options.hwaccel.clone(),
+            forgive: options.forgive,
+            cancel: options.cancel.clone(),
+            ..DecodeOptions::default()
+        };
+        self.source(0, &decode, &mut None)
+    }
+
+    /// Reads the reference from here and not from its file.
+    pub fn give_reference(&mut self, source: Box<dyn Source>) {
+        self.opened[0] = Some(source);
+    }
+
     /// The shape of both in scoring: the reference's chroma and range, the higher depth, the size that `scale` says.
     fn target(&self, options: &PairOptions) -> Result<Shape, MediaError> {
         let [reference, distorted] = self.facts.each_ref().map(|facts| facts.format);
@@ -289,7 +312,18 @@ impl Probed {
         decode: &DecodeOptions,
         words: &mut Option<Words>,
     ) -> Result<Stream, MediaError> {
-        let source = match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
+        let source = self.source(side, decode, words)?;
+        let facts = &self.facts[side];
+        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, skip: options.skip[side] })
+    }
+
+    fn source(
+        &mut self,
+        side: usize,
+        decode: &DecodeOptions,
+        words: &mut Option<Words>,
+    ) -> Result<Box<dyn Source>, MediaError> {
+        Ok(match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
             (Some(source), ..) => source,
             (None, Some(tools), Some(probe)) => {
                 let decoder = Decoder::open(tools, self.inputs[side].path(), probe, decode)?;
@@ -297,9 +331,7 @@ impl Probed {
                 Box::new(decoder)
             }
             _ => return Err(MediaError::Cancelled),
-        };
-        let facts = &self.facts[side];
-        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, skip: options.skip[side] })
+        })
     }
 
     /// What is done to the samples of each side, in words.
