@@ -61,6 +61,29 @@ fn a_pair_out_of_step_is_scored_right_and_explained() {
     assert!(json["pooled_metrics"]["vmaf_v0.6.1"]["min"].as_f64().unwrap() > 60.0);
 }
 
+/// The page tells what a person must know to trust the number, and from which files it comes.
+#[test]
+fn the_page_tells_verdict_pairing_and_files() {
+    let folder = clips();
+    let output = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "-q", "--html", "page.html"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    let bytes = std::fs::metadata(folder.path().join("dis.mp4")).unwrap().len();
+    let sum = Command::new("sha256sum").arg(folder.path().join("dis.mp4")).output().unwrap();
+    let sum = stdout(&sum).split(' ').next().unwrap().to_owned();
+    for words in [
+        "The two videos can be compared with care",
+        "1 frame of the reference missing in the distorted video",
+        "begins 3 frames later",
+        "100 % sure",
+        &format!("{bytes} bytes"),
+        &sum,
+    ] {
+        assert!(page.contains(words), "the page should say {words}");
+    }
+    assert_eq!(sum.len(), 64);
+}
+
 #[test]
 fn what_cannot_be_compared_ends_with_3() {
     let folder = clips();

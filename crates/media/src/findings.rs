@@ -144,10 +144,16 @@ impl Findings {
         self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
     }
 
-    /// Pairs at which a new shot begins; the first is 0.
+    /// Pairs at which a new shot begins; the first is 0. A cut is a large change between quiet neighbours: fast motion is
+    /// none.
     pub fn shots(&self) -> Vec<u64> {
-        let cuts = (0..).zip(&self.changes).filter(|(index, change)| *index == 0 || **change > CUT);
-        cuts.map(|(index, _)| index).collect()
+        const CONTRAST: f32 = 3.0;
+        let quiet = |place: usize, peak: f32| {
+            place == 0 || self.changes.get(place).is_none_or(|change| change * CONTRAST < peak)
+        };
+        let is_cut = |at: usize, change: f32| change > CUT && quiet(at - 1, change) && quiet(at + 1, change);
+        let all = self.changes.iter().enumerate().filter(|(at, change)| *at == 0 || is_cut(*at, **change));
+        all.map(|(at, _)| at as u64).collect()
     }
 
     /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
@@ -189,6 +195,7 @@ impl Findings {
     pub fn json(&self) -> Value {
         let share = |count: u64| count as f64 / self.checks.iter().sum::<u64>().max(1) as f64;
         json!({
+            "summary": self.words(),
             "sync": self.sync.name(),
             "offset": self.offset(),
             "confidence": self.start.map(|start| rounded(start.confidence)),

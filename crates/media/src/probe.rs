@@ -60,7 +60,13 @@ impl Probe {
             };
             return Err(MediaError::NotVideo { file, reason });
         }
-        parse(&file, &finished.stdout)
+        let mut probe = parse(&file, &finished.stdout)?;
+        if probe.interlacing == Interlacing::Unknown && !ALWAYS_WHOLE.contains(&&*probe.codec) {
+            // ffprobe before 5.0 knows of no field order in many files; a frame tells its own.
+            let finished = tools.ask_first_frame(path, probe.stream, &|| cancel.is_fired())?;
+            probe.interlacing = interlacing_of_frame(&finished.stdout);
+        }
+        Ok(probe)
     }
 
     /// Size, chroma and depth in which frames arrive, turned upright if `upright`.
@@ -92,6 +98,19 @@ impl Probe {
             "arib-std-b67" => Some("HLG"),
             _ => None,
         }
+    }
+}
+
+/// Codecs that know no fields.
+const ALWAYS_WHOLE: [&str; 7] = ["vp8", "vp9", "av1", "png", "gif", "apng", "webp"];
+
+/// From the answer about a first frame; nothing is concluded from what is not there.
+fn interlacing_of_frame(json: &str) -> Interlacing {
+    let frame = serde_json::from_str::<serde_json::Value>(json).unwrap_or_default()["frames"][0].take();
+    match (frame["interlaced_frame"].as_u64(), frame["top_field_first"].as_u64()) {
+        (Some(1), Some(1)) => Interlacing::TopFieldFirst,
+        (Some(1), _) => Interlacing::BottomFieldFirst,
+        _ => Interlacing::Unknown,
     }
 }
 
@@ -320,6 +339,19 @@ mod tests {
         assert_eq!((probe.rotation, probe.aspect, probe.film_grain), (90, (4, 3), true));
         assert_eq!((probe.interlacing, probe.frames), (Interlacing::TopFieldFirst, Some(50)));
         assert_eq!(probe.format(true).unwrap().width(), 180);
+    }
+
+    #[test]
+    fn a_frame_tells_its_fields() {
+        let of = |text: &str| interlacing_of_frame(text);
+        let frame = r#"{"frames":[{"interlaced_frame":1,"top_field_first":1,"side_data_list":[{}]}]}"#;
+        assert_eq!(of(frame), Interlacing::TopFieldFirst);
+        assert_eq!(of(&frame.replace("first\":1", "first\":0")), Interlacing::BottomFieldFirst);
+        assert_eq!(of(&frame.replace("frame\":1", "frame\":0")), Interlacing::Unknown);
+        assert_eq!(
+            (of("{}"), of(""), of("[]")),
+            (Interlacing::Unknown, Interlacing::Unknown, Interlacing::Unknown)
+        );
     }
 
     #[test]

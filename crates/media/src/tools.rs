@@ -86,16 +86,31 @@ impl Tools {
         Errand { program: program.to_path_buf(), args, limit: limit.min(self.launch.limit), launcher }
     }
 
-    /// Asks ffprobe about a file and returns what it says.
+    /// Asks ffprobe about a file's video streams and its container.
     pub(crate) fn ask_probe(
         &self,
         path: &Path,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Finished, MediaError> {
-        let mut args: Vec<OsString> = ["-v", "error", "-hide_banner"].map(Into::into).to_vec();
-        args.extend(
-            ["-show_streams", "-show_format", "-select_streams", "v", "-of", "json"].map(OsString::from),
-        );
+        self.ask(path, &["-show_streams", "-show_format", "-select_streams", "v"], cancelled)
+    }
+
+    /// Asks ffprobe about the first frame of a stream.
+    pub(crate) fn ask_first_frame(
+        &self,
+        path: &Path,
+        stream: u64,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Finished, MediaError> {
+        let entries = "frame=interlaced_frame,top_field_first";
+        let stream = stream.to_string();
+        let words = ["-select_streams", &stream, "-read_intervals", "%+#1", "-show_entries", entries];
+        self.ask(path, &words, cancelled)
+    }
+
+    fn ask(&self, path: &Path, words: &[&str], cancelled: &dyn Fn() -> bool) -> Result<Finished, MediaError> {
+        let fixed = ["-v", "error", "-hide_banner", "-of", "json"];
+        let mut args: Vec<OsString> = fixed.iter().chain(words).map(OsString::from).collect();
         args.extend(input_args(path));
         let errand = self.errand(&self.ffprobe, args, PROBE_LIMIT);
         visus_child::run(&errand, cancelled, || {})
