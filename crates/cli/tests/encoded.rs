@@ -61,6 +61,29 @@ fn a_pair_out_of_step_is_scored_right_and_explained() {
     assert!(json["pooled_metrics"]["vmaf_v0.6.1"]["min"].as_f64().unwrap() > 60.0);
 }
 
+/// The page tells what a person must know to trust the number, and from which files it comes.
+#[test]
+fn the_page_tells_verdict_pairing_and_files() {
+    let folder = clips();
+    let output = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "-q", "--html", "page.html"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    let bytes = std::fs::metadata(folder.path().join("dis.mp4")).unwrap().len();
+    let sum = Command::new("sha256sum").arg(folder.path().join("dis.mp4")).output().unwrap();
+    let sum = stdout(&sum).split(' ').next().unwrap().to_owned();
+    for words in [
+        "The two videos can be compared with care",
+        "1 frame of the reference missing in the distorted video",
+        "begins 3 frames later",
+        "100 % sure",
+        &format!("{bytes} bytes"),
+        &sum,
+    ] {
+        assert!(page.contains(words), "the page should say {words}");
+    }
+    assert_eq!(sum.len(), 64);
+}
+
 #[test]
 fn what_cannot_be_compared_ends_with_3() {
     let folder = clips();
@@ -77,11 +100,31 @@ fn without_ffmpeg_there_is_a_sentence() {
     let output = common::visus()
         .current_dir(folder.path())
         .env("PATH", folder.path())
+        .env_remove("VISUS_FFMPEG")
+        .env_remove("VISUS_FFPROBE")
         .args(["score", "ref.mkv", "dis.mp4"])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("ffprobe not on PATH; install ffmpeg to use"), "{}", stderr(&output));
+    let words = stderr(&output);
+    assert!(
+        words.contains("ffprobe not on PATH; install ffmpeg to use") && words.contains("apt install ffmpeg"),
+        "{words}"
+    );
+}
+
+/// No test machine need have such hardware: one that is not there is named, and `auto` does without.
+#[test]
+fn hardware_that_is_not_there() {
+    let folder = clips();
+    let output = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--hwaccel", "abacus", "-q"]);
+    assert_eq!(output.status.code(), Some(1));
+    let words = stderr(&output);
+    assert!(words.contains("hardware decoder 'abacus'") && words.contains("without --hwaccel"), "{words}");
+    let plain = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--csv=-"]);
+    let auto = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--csv=-", "--hwaccel", "auto"]);
+    assert!(auto.status.success(), "{}", stderr(&auto));
+    assert_eq!(stdout(&auto), stdout(&plain));
 }
 
 #[test]
@@ -97,6 +140,51 @@ fn the_worst_frames_become_pictures() {
         assert!(png.starts_with(b"\x89PNG"));
         assert!(frame["description"].as_str().unwrap().starts_with("Frame "));
     }
+}
+
+/// Encodes of one reference, out of step each in its own way: the scores of single runs, from one reading of the reference.
+#[cfg(unix)]
+#[test]
+fn a_batch_pairs_each_encode() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = clips();
+    let path = folder.path();
+    ffmpeg(path, &[&["-i", "ref.mkv", "-vf", "scale=160:90"][..], &X264, &["small.mp4"]].concat());
+    ffmpeg(path, &[&["-i", "ref.mkv"][..], &X264, &["whole.mkv"]].concat());
+    let list =
+        "reference,distorted\nref.mkv,dis.mp4\nref.mkv,other.mp4\nref.mkv,small.mp4\nref.mkv,whole.mkv\n";
+    std::fs::write(path.join("list.csv"), list).unwrap();
+    // Every call of ffmpeg is noted.
+    let real = std::env::var("VISUS_FFMPEG").unwrap_or_else(|_| "ffmpeg".to_owned());
+    let script = format!("#!/bin/sh\necho \"$*\" >> '{}/calls'\nexec {real} \"$@\"\n", path.display());
+    std::fs::write(path.join("noted"), script).unwrap();
+    std::fs::set_permissions(path.join("noted"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = common::visus()
+        .current_dir(path)
+        .env("VISUS_FFMPEG", path.join("noted"))
+        .args(["batch", "list.csv", "-o", "out.ndjson", "-q", "--per-frame", "-j4", "--scale", "reference"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("1 of 4 encodes could not be scored"), "{}", stderr(&output));
+    let text = std::fs::read_to_string(path.join("out.ndjson")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let line =
+        |name: &str| lines.iter().find(|line| line["distorted"].as_str().unwrap().ends_with(name)).unwrap();
+    assert!(line("other.mp4")["error"].as_str().unwrap().contains("do not show the same pictures"));
+    assert_eq!(line("dis.mp4")["pairing"]["offset"], 3);
+    assert_eq!(line("whole.mkv")["comparability"]["comparable"], "yes");
+    for name in ["dis.mp4", "small.mp4", "whole.mkv"] {
+        let single = visus(path, &["score", "ref.mkv", name, "--json", "--scale", "reference"]);
+        let single: Value = serde_json::from_str(&stdout(&single)).unwrap();
+        for section in ["frames", "pooled_metrics", "comparability", "pairing", "conversions"] {
+            assert_eq!(line(name)[section], single[section], "{section} of {name}");
+        }
+    }
+    let calls = std::fs::read_to_string(path.join("calls")).unwrap();
+    let readings =
+        |name: &str| calls.lines().filter(|call| call.contains(name) && !call.contains("scale=")).count();
+    assert_eq!((readings("ref.mkv"), readings("whole.mkv")), (1, 1), "{calls}");
 }
 
 #[cfg(target_os = "linux")]

@@ -152,3 +152,39 @@ fn models_are_listed() {
         serde_json::from_str(&stdout(&common::visus().args(["models", "--json"]).output().unwrap())).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 17);
 }
+
+/// Of two shots the worst frames of both are shown, also in plain Y4M.
+#[test]
+fn the_worst_frames_are_spread_over_shots() {
+    use visus_video::synthetic::{Clip, Distortion};
+    let folder = tempfile::tempdir().unwrap();
+    let format = Format::new(192, 128, Chroma::C420, 8).unwrap();
+    let shots = [Clip::scene(format, 12, 3), Clip::scene(format, 12, 40)];
+    let steps = [50, 60];
+    let write = |name: &str, frames: Vec<visus_video::Frame>| {
+        let file = std::fs::File::create(folder.path().join(name)).unwrap();
+        visus_video::write_y4m(std::io::BufWriter::new(file), &format, (25, 1), frames).unwrap();
+    };
+    write("ref.y4m", shots.iter().flat_map(|clip| clip.frames().collect::<Vec<_>>()).collect());
+    let damaged =
+        shots.iter().zip(steps).map(|(clip, step)| clip.clone().distorted(Distortion::Blocking { step }));
+    write("dis.y4m", damaged.flat_map(|clip| clip.frames().collect::<Vec<_>>()).collect());
+    let output = common::visus()
+        .current_dir(folder.path())
+        .args(["worst", "ref.y4m", "dis.y4m", "-n", "4", "-o", "bad", "-q"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let list: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("bad/worst.json")).unwrap())
+            .unwrap();
+    let mut found: Vec<(u64, u64)> = list["frames"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|frame| (frame["shot"].as_u64().unwrap(), frame["frame_index"].as_u64().unwrap() / 12))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found, [(0, 0), (1, 1)], "{list}");
+}

@@ -121,6 +121,11 @@ impl Aligner {
         (self.reference.len(), self.distorted.len())
     }
 
+    /// Adds a frame of the reference (0) or of the distorted video (1).
+    pub fn push(&mut self, side: usize, signature: Signature) {
+        if side == 0 { self.push_reference(signature) } else { self.push_distorted(signature) }
+    }
+
     pub fn push_reference(&mut self, signature: Signature) {
         self.distances
             .push_back(self.distorted.iter().map(|entry| signature.distance(&entry.signature)).collect());

@@ -1,6 +1,8 @@
 //! Black bars: rows and columns at the edges of a picture that hold nothing.
 
-use visus_video::{ColourRange, Frame, Plane, PlaneView, Sample};
+use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
+
+use crate::signature::View;
 
 /// How far above black a sample of a bar may lie, on the scale of 8 bits.
 const TOLERANCE: u32 = 8;
@@ -21,6 +23,26 @@ pub(crate) fn of<'a>(frames: impl Iterator<Item = &'a Frame>, range: ColourRange
         };
     }
     common.unwrap_or_default()
+}
+
+/// Bars differ if one side has more of them by this share of the picture.
+pub(crate) const APART: f64 = 0.02;
+
+/// What the bars leave free, as shares of the picture.
+pub(crate) fn view(bars: [usize; 4], format: &Format) -> View {
+    let side = |edge: usize| if edge < 2 { format.height() } else { format.width() };
+    View(std::array::from_fn(|edge| bars[edge] as f64 / side(edge) as f64))
+}
+
+/// Where bars hide a part of one picture, what neither hides.
+pub(crate) fn common(views: [View; 2]) -> View {
+    View(std::array::from_fn(|edge| views[0].0[edge].max(views[1].0[edge])))
+}
+
+/// Whether one side has bars that the other has not.
+pub(crate) fn one_sided(views: [View; 2]) -> bool {
+    let wide = |view: &View, edge: usize| view.0[edge] + view.0[edge + 1];
+    [0, 2].iter().any(|edge| (wide(&views[0], *edge) - wide(&views[1], *edge)).abs() > APART)
 }
 
 fn one<T: Sample>(plane: Plane<'_, T>, limit: u32) -> Option<[usize; 4]> {

@@ -5,7 +5,8 @@ use std::fmt;
 use serde_json::{Value, json};
 use visus_video::Interlacing;
 
-use crate::findings::{Findings, Sync, frames};
+use crate::bars;
+use crate::findings::{Findings, Laid, Sync, frames};
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.
@@ -219,6 +220,7 @@ const DOUBTFUL: f32 = 0.8;
 /// What pairing says, before or after scoring.
 pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
     bars(found, findings, facts);
+    lost(found, findings, facts);
     let Some(start) = findings.start else {
         if findings.sync == Sync::Off {
             found.yes("sync", "pairing by content is off");
@@ -245,6 +247,7 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: [&F
     brightness(found, findings);
     gaps(found, findings, facts);
     recheck(found, findings);
+    patches(found, findings);
     for complaint in &findings.complaints {
         found.warn("damage", format!("damage was forgiven: {complaint}"));
     }
@@ -328,20 +331,52 @@ fn recheck(found: &mut Comparability, findings: &Findings) {
     }
 }
 
+fn patches(found: &mut Comparability, findings: &Findings) {
+    let patches = findings.patches();
+    if let Some(first) = patches.first() {
+        let count = frames(patches.len() as u64);
+        found.warn(
+            "patch",
+            format!(
+                "in {count} (the first is {first}) a part of the picture is far off while the rest fits: damaged data that the \
+                 decoder did not notice, or something that only one of the two shows"
+            ),
+        );
+    }
+}
+
 fn bars(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
-    let share = |side: usize, edge: usize| {
-        let format = &facts[side].format;
-        let whole = if edge < 2 { format.height() } else { format.width() };
-        findings.bars[side][edge] as f64 / whole as f64
-    };
-    for (edges, what) in [([0, 1], "above and below"), ([2, 3], "left and right")] {
-        let wide = [0, 1].map(|side| edges.iter().map(|edge| share(side, *edge)).sum::<f64>());
-        if (wide[0] - wide[1]).abs() > 0.02 {
+    let views = [0, 1].map(|side| bars::view(findings.bars[side], &facts[side].format).0);
+    for (edge, what) in [(0, "above and below"), (2, "left and right")] {
+        let wide = views.map(|view| view[edge] + view[edge + 1]);
+        if (wide[0] - wide[1]).abs() > bars::APART {
             let name = if wide[0] > wide[1] { "reference" } else { "distorted video" };
             let percent = 100.0 * (wide[0] - wide[1]).abs();
+            let text = format!("only the {name} has black bars {what} ({percent:.0} % of the picture)");
+            match findings.laid {
+                Laid::Fitted => found.no(
+                    "black_bars",
+                    format!("{text}, and its picture is fitted between them: crop the bars off first"),
+                ),
+                Laid::Whole | Laid::WithoutBars => found.warn("black_bars", text),
+            }
+        }
+    }
+}
+
+/// A file that gave fewer frames than its container speaks of, by more than this share and these many, has lost some.
+const LOST_SHARE: f64 = 0.005;
+const LOST_FRAMES: f64 = 2.0;
+
+fn lost(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
+    let named = facts.into_iter().zip(["reference", "distorted video"]).zip(findings.counted);
+    for ((facts, name), counted) in named {
+        let stated = facts.probe.as_ref().and_then(Probe::stated_frames);
+        let (Some(counted), Some(stated)) = (counted, stated) else { continue };
+        if stated - counted as f64 > LOST_FRAMES.max(stated * LOST_SHARE) {
             found.warn(
-                "black_bars",
-                format!("only the {name} has black bars {what} ({percent:.0} % of the picture)"),
+                "lost_frames",
+                format!("by its duration the {name} should have {stated:.0} frames, and {counted} came"),
             );
         }
     }

@@ -41,6 +41,7 @@ pub struct Decoder {
     frames: Option<u64>,
     rgb: Option<RgbTarget>,
     forgive: bool,
+    hwaccel: Option<String>,
     cancel: Cancel,
     words: Words,
     end: End,
@@ -66,7 +67,7 @@ impl Decoder {
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
         let format = probe.format(options.upright)?;
-        Self::start(tools, arguments(tools, path, probe, options, &[]), format, probe, options)
+        Self::start(tools, arguments(tools, path, probe, options, &More::default()), format, probe, options)
     }
 
     fn start(
@@ -90,6 +91,7 @@ impl Decoder {
             frames: probe.frames,
             rgb: probe.delivery.rgb.then_some(options.rgb),
             forgive: options.forgive,
+            hwaccel: options.hwaccel.clone(),
             cancel: options.cancel.clone(),
             words,
             end,
@@ -109,8 +111,8 @@ impl Decoder {
         let refused = |source| MediaError::Format { file: probe.file.clone(), source };
         let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
         probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
-        let shrink = format!("scale={}:{}:flags=area", size.0, size.1);
-        let more = ["-vf", &shrink, "-frames:v", &frames.to_string()].map(OsString::from);
+        let shrink = format!(",scale={}:{}:flags=area", size.0, size.1);
+        let more = More { filter: &shrink, frames: Some(frames) };
         Self::start(tools, arguments(tools, path, &probe, options, &more), format, &probe, options)
     }
 
@@ -161,15 +163,32 @@ impl Decoder {
     fn damage(&self, over: bool) -> Option<String> {
         if !over {
             let quiet = self.forgive || self.words.is_empty();
-            return if quiet { None } else { first_damage(&self.words.text()) };
+            return if quiet { None } else { self.first_damage(&self.words.text()) };
         }
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (code, words) = end.map_or((-1, self.words.text()), |end| (end.code, end.stderr));
         let whole = code == 0 || (self.forgive && self.reader.frames_read() > 0);
-        match first_damage(&words) {
+        match self.first_damage(&words) {
             Some(damage) if !self.forgive => Some(damage),
             _ if whole => None,
-            _ => Some(first_line(&words).unwrap_or_else(|| format!("ffmpeg ended with {code}"))),
+            _ => Some(first_error(&words).unwrap_or_else(|| format!("ffmpeg ended with {code}"))),
+        }
+    }
+
+    /// A hardware decoder that was asked for by name must work; with `auto`, ffmpeg tries one after another and decodes in
+    /// software if there is none.
+    fn first_damage(&self, words: &str) -> Option<String> {
+        let lines = || words.lines().filter_map(Line::parse);
+        let Some(name) = &self.hwaccel else { return first_damage(words) };
+        let broken = lines().find(|line| line.is_error() && line.is_about_hardware());
+        match broken.filter(|_| name != "auto") {
+            Some(line) => Some(format!(
+                "the hardware decoder '{name}' cannot be used ({}); without --hwaccel it is decoded in software",
+                line.words()
+            )),
+            None => {
+                lines().find(|line| line.is_damage() && !line.is_about_hardware()).map(|line| line.words())
+            }
         }
     }
 
@@ -234,14 +253,28 @@ impl Read for Tap {
     }
 }
 
+/// Frames get times of their own, one after another: two that lie closer together than the stated rate allows, or that share
+/// one time stamp, would make ffmpeg complain.
+const EVENLY: &str = "settb=1/90000,setpts=N*900";
+
+/// What is asked beyond all frames as they are.
+#[derive(Default)]
+struct More<'a> {
+    /// Further filters, with a comma before them.
+    filter: &'a str,
+    frames: Option<u64>,
+}
+
 fn arguments(
     tools: &Tools,
     path: &Path,
     probe: &Probe,
     options: &DecodeOptions,
-    more: &[OsString],
+    more: &More<'_>,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", "error"].map(Into::into).to_vec();
+    let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", LOUDNESS].map(Into::into).to_vec();
+    // Checksums that a stream carries are compared.
+    args.extend(["-err_detect", "crccheck"].map(OsString::from));
     if let Some(hwaccel) = &options.hwaccel {
         args.extend(["-hwaccel".into(), hwaccel.into()]);
     }
@@ -251,7 +284,11 @@ fn arguments(
     args.extend(input_args(path));
     args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);
     args.extend(tools.every_frame_once().map(Into::into));
-    args.extend_from_slice(more);
+    args.extend(["-enc_time_base".into(), "1:90000".into()]);
+    args.extend(["-vf".into(), format!("{EVENLY}{}", more.filter).into()]);
+    if let Some(frames) = more.frames {
+        args.extend(["-frames:v".into(), frames.to_string().into()]);
+    }
     let pix_fmt = OsString::from(&probe.delivery.pix_fmt);
     args.extend(["-pix_fmt".into(), pix_fmt, "-f".into(), "rawvideo".into(), "pipe:1".into()]);
     args
@@ -269,38 +306,76 @@ fn info(probe: &Probe, options: &DecodeOptions) -> Info {
     }
 }
 
+/// Every line is marked with its level, so that its weight is known whatever its words; none is folded into "repeated". That
+/// a picture is corrupt is told as a warning.
+const LOUDNESS: &str = "repeat+level+warning";
+
 /// What ffmpeg also tells as an error where no data are missing or wrong: references that an open group of pictures or a cut
 /// leaves behind at its start.
-const HARMLESS: [&str; 5] = [
+const HARMLESS: [&str; 4] = [
     "co located pocs unavailable",
     "unref short failure",
     "reference picture missing during reorder",
     "missing reference picture",
-    "frame num gap",
 ];
 
-fn first_damage(words: &str) -> Option<String> {
-    let told = |line: &&str| {
-        let line = line.to_ascii_lowercase();
-        !line.trim().is_empty() && !HARMLESS.iter().any(|harmless| line.contains(harmless))
-    };
-    words.lines().find(told).map(clean)
+/// A line of ffmpeg's, taken apart: `[h264 @ 0x55d] [error] no frame!`.
+struct Line<'a> {
+    speaker: Option<&'a str>,
+    level: &'a str,
+    text: &'a str,
 }
 
-pub(crate) fn first_line(words: &str) -> Option<String> {
-    words.lines().find(|line| !line.trim().is_empty()).map(clean)
-}
-
-/// The line without the address of the object that speaks, and not endless.
-fn clean(line: &str) -> String {
-    let line = match line.split_once("] ") {
-        Some((before, rest)) if before.starts_with('[') => {
-            let speaker = before.trim_start_matches('[').split(" @ ").next().unwrap_or_default();
-            if speaker == "NULL" { rest.to_owned() } else { format!("{speaker}: {rest}") }
+impl<'a> Line<'a> {
+    /// `None` for what goes on from the line before, which bears no level.
+    fn parse(line: &'a str) -> Option<Self> {
+        let (mut rest, mut speaker) = (line.trim(), None);
+        loop {
+            let (mark, after) = rest.strip_prefix('[')?.split_once("] ")?;
+            match mark {
+                "panic" | "fatal" | "error" | "warning" => {
+                    return Some(Self { speaker, level: mark, text: after });
+                }
+                _ => (speaker, rest) = (mark.split(" @ ").next().filter(|name| *name != "NULL"), after),
+            }
         }
-        _ => line.to_owned(),
-    };
-    line.trim().chars().take(300).collect()
+    }
+
+    fn is_error(&self) -> bool {
+        self.level != "warning"
+    }
+
+    /// An error, or a picture or packet that is called corrupt.
+    fn is_damage(&self) -> bool {
+        let text = self.text.to_ascii_lowercase();
+        let grave = self.is_error() || text.contains("corrupt");
+        grave && !HARMLESS.iter().any(|harmless| text.contains(harmless))
+    }
+
+    fn is_about_hardware(&self) -> bool {
+        let text = self.text.to_ascii_lowercase();
+        let words = ["hwaccel", "device creation failed", "no device available", "hardware", "device type"];
+        self.speaker.is_some_and(|name| name.starts_with("AVHW"))
+            || words.iter().any(|word| text.contains(word))
+    }
+
+    /// Without the address of the object that speaks, and not endless.
+    fn words(&self) -> String {
+        let speaker = self.speaker.map_or(String::new(), |name| format!("{name}: "));
+        format!("{speaker}{}", self.text).trim().chars().take(300).collect()
+    }
+}
+
+/// The first sign of damage in what ffmpeg said.
+pub(crate) fn first_damage(words: &str) -> Option<String> {
+    words.lines().filter_map(Line::parse).find(Line::is_damage).map(|line| line.words())
+}
+
+/// Why it failed: its first error, else the first thing it said.
+fn first_error(words: &str) -> Option<String> {
+    let error = words.lines().filter_map(Line::parse).find(Line::is_error).map(|line| line.words());
+    let any = || words.lines().find(|line| !line.trim().is_empty());
+    error.or_else(|| any().map(|line| line.trim().chars().take(300).collect()))
 }
 
 #[cfg(test)]
@@ -309,9 +384,21 @@ mod tests {
 
     #[test]
     fn damage_and_chatter() {
-        let words = "[h264 @ 0x55d] co located POCs unavailable\n[mov,mp4 @ 0x1] stream 0, offset 0x30: partial file\n";
-        assert_eq!(first_damage(words).as_deref(), Some("mov,mp4: stream 0, offset 0x30: partial file"));
-        assert_eq!(first_damage("[h264 @ 0x55d] co located POCs unavailable\n"), None);
-        assert_eq!(first_line("\nplain words\n").as_deref(), Some("plain words"));
+        let pocs = "[h264 @ 0x55d] [error] co located POCs unavailable\n";
+        let part = "[mov,mp4 @ 0x1] [error] stream 0, offset 0x30: partial file\n";
+        let told = first_damage(&[pocs, part].concat());
+        assert_eq!(told.as_deref(), Some("mov,mp4: stream 0, offset 0x30: partial file"));
+        assert_eq!(first_damage(pocs), None);
+        let chatter = "[swscaler @ 0x1] [warning] deprecated pixel format used\nplain words [error] within\n";
+        assert_eq!(first_damage(chatter), None);
+        for corrupt in [
+            "[warning] file:a.mp4: corrupt decoded frame in stream 0\n",
+            "[vist#0:0/h264 @ 0x1] [dec:h264 @ 0x2] [warning] corrupt decoded frame\n",
+            "[mpegts @ 0x1] [warning] Packet corrupt (stream = 0, dts = 1).\n",
+        ] {
+            assert!(first_damage(corrupt).is_some_and(|told| told.contains("orrupt")), "{corrupt}");
+        }
+        assert_eq!(first_error(&format!("{chatter}[NULL @ 0x1] [fatal] no\n")).as_deref(), Some("no"));
+        assert_eq!(first_error("\nplain words\n").as_deref(), Some("plain words"));
     }
 }

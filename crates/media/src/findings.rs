@@ -86,6 +86,17 @@ impl Runs {
     }
 }
 
+/// How two pictures lie over each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Laid {
+    #[default]
+    Whole,
+    /// Only what no black bar hides was looked at.
+    WithoutBars,
+    /// One picture is fitted between its bars: the same film, at another place.
+    Fitted,
+}
+
 /// Everything that pairing found.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
@@ -109,10 +120,17 @@ pub struct Findings {
     pub longer: Option<Side>,
     /// How much the reference changes from pair to pair, on the scale of 8 bits; the first is 0.
     pub changes: Vec<f32>,
+    /// How far the two are apart in every pair, at the place where they are farthest, on the scale of 8 bits; 0 for those that
+    /// are frozen or unlike altogether.
+    pub farthest: Vec<f32>,
     /// Brightness of the distorted video against the reference: factor and summand, on the scale of 8 bits.
     pub brightness: Option<(f32, f32)>,
     /// Black rows and columns at the edges, in samples of the files: top, bottom, left, right.
     pub bars: [[usize; 4]; 2],
+    /// How the pictures were laid over each other to pair them.
+    pub laid: Laid,
+    /// Frames of both files, of those that were read to their end.
+    pub counted: [Option<u64>; 2],
     /// What decoders complained about where damage is forgiven.
     pub complaints: Vec<String>,
 }
@@ -126,10 +144,28 @@ impl Findings {
         self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
     }
 
-    /// Pairs at which a new shot begins; the first is 0.
+    /// Pairs at which a new shot begins; the first is 0. A cut is a large change between quiet neighbours: fast motion is
+    /// none.
     pub fn shots(&self) -> Vec<u64> {
-        let cuts = (0..).zip(&self.changes).filter(|(index, change)| *index == 0 || **change > CUT);
-        cuts.map(|(index, _)| index).collect()
+        const CONTRAST: f32 = 3.0;
+        let quiet = |place: usize, peak: f32| {
+            place == 0 || self.changes.get(place).is_none_or(|change| change * CONTRAST < peak)
+        };
+        let is_cut = |at: usize, change: f32| change > CUT && quiet(at - 1, change) && quiet(at + 1, change);
+        let all = self.changes.iter().enumerate().filter(|(at, change)| *at == 0 || is_cut(*at, **change));
+        all.map(|(at, _)| at as u64).collect()
+    }
+
+    /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
+    /// or something that only one side shows. An encoder's own faults grow and shrink less from frame to frame.
+    pub fn patches(&self) -> Vec<u64> {
+        const LEVELS: f32 = 24.0;
+        const TIMES: f32 = 6.0;
+        let mut sorted = self.farthest.clone();
+        sorted.sort_by(f32::total_cmp);
+        let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let limit = LEVELS.max(TIMES * usual);
+        (0..).zip(&self.farthest).filter(|(_, value)| **value > limit).map(|(index, _)| index).collect()
     }
 
     pub(crate) fn checked(&mut self, check: Check) {
@@ -159,6 +195,7 @@ impl Findings {
     pub fn json(&self) -> Value {
         let share = |count: u64| count as f64 / self.checks.iter().sum::<u64>().max(1) as f64;
         json!({
+            "summary": self.words(),
             "sync": self.sync.name(),
             "offset": self.offset(),
             "confidence": self.start.map(|start| rounded(start.confidence)),

@@ -13,11 +13,11 @@ use visus_video::{Chroma, ColourRange, Format, Frame, Source};
 use crate::align::{Aligner, Start};
 use crate::compare::{self, Comparability, Verdict};
 use crate::convert::{Converter, Shape};
-use crate::decode::first_line;
+use crate::decode::first_damage;
 use crate::findings::{Findings, Sync};
 use crate::pair::{self, Shared, Stream, Threads, lock};
 use crate::rgb::{Matrix, RgbTarget};
-use crate::signature::{Grid, Signature};
+use crate::signature::{Grid, Signature, View};
 use crate::{DecodeOptions, Decoder, Facts, Launch, MediaError, Probe, Tools};
 
 /// A video by name.
@@ -215,6 +215,29 @@ impl Probed {
         Ok(Self { inputs, tools, facts, opened, upright, rgb })
     }
 
+    /// Whether the frames of the reference are the same as in other pairs with it; not so if they are turned or converted
+    /// from RGB to suit the other side.
+    pub fn shares_reference(&self) -> bool {
+        let own = |probe: &Probe| probe.delivery.rgb || (self.upright && probe.rotation != 0);
+        !self.facts[0].probe.as_ref().is_some_and(own)
+    }
+
+    /// The frames of the reference, to be read once for several pairs and handed to each with [`Probed::give_reference`].
+    pub fn common_reference(&mut self, options: &PairOptions) -> Result<Box<dyn Source>, MediaError> {
+        let decode = DecodeOptions {
+            hwaccel: options.hwaccel.clone(),
+            forgive: options.forgive,
+            cancel: options.cancel.clone(),
+            ..DecodeOptions::default()
+        };
+        self.source(0, &decode, &mut None)
+    }
+
+    /// Reads the reference from here and not from its file.
+    pub fn give_reference(&mut self, source: Box<dyn Source>) {
+        self.opened[0] = Some(source);
+    }
+
     /// The shape of both in scoring: the reference's chroma and range, the higher depth, the size that `scale` says.
     fn target(&self, options: &PairOptions) -> Result<Shape, MediaError> {
         let [reference, distorted] = self.facts.each_ref().map(|facts| facts.format);
@@ -258,11 +281,11 @@ impl Probed {
         let comparability = compare::facts(&self.facts[0], &self.facts[1], options.sync);
         let conversions = self.conversions(target);
         let (inputs, facts) = (&self.inputs, &self.facts);
-        let far = || match &self.tools {
+        let far = |views| match &self.tools {
             Some(tools) if inputs.iter().all(Input::is_encoded) => {
                 let decode =
                     DecodeOptions { forgive: true, cancel: options.cancel.clone(), ..decode.clone() };
-                far_search(tools, inputs, facts, &decode, options.skip)
+                far_search(tools, inputs, facts, &decode, (options.skip, views))
             }
             _ => Ok(None),
         };
@@ -289,7 +312,18 @@ impl Probed {
         decode: &DecodeOptions,
         words: &mut Option<Words>,
     ) -> Result<Stream, MediaError> {
-        let source = match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
+        let source = self.source(side, decode, words)?;
+        let facts = &self.facts[side];
+        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, skip: options.skip[side] })
+    }
+
+    fn source(
+        &mut self,
+        side: usize,
+        decode: &DecodeOptions,
+        words: &mut Option<Words>,
+    ) -> Result<Box<dyn Source>, MediaError> {
+        Ok(match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
             (Some(source), ..) => source,
             (None, Some(tools), Some(probe)) => {
                 let decoder = Decoder::open(tools, self.inputs[side].path(), probe, decode)?;
@@ -297,9 +331,7 @@ impl Probed {
                 Box::new(decoder)
             }
             _ => return Err(MediaError::Cancelled),
-        };
-        let facts = &self.facts[side];
-        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, skip: options.skip[side] })
+        })
     }
 
     /// What is done to the samples of each side, in words.
@@ -327,7 +359,7 @@ fn far_search(
     inputs: &[Input; 2],
     facts: &[Facts; 2],
     decode: &DecodeOptions,
-    skip: [u64; 2],
+    (skip, views): ([u64; 2], [View; 2]),
 ) -> Result<Option<Start>, MediaError> {
     const FRAMES: u64 = 1000;
     const SIZE: (usize, usize) = (32, 18);
@@ -336,7 +368,7 @@ fn far_search(
         let wanted = (SIZE, FRAMES + skip[side]);
         let mut source = Decoder::open_small(tools, inputs[side].path(), probe, decode, wanted)?;
         source.skip(skip[side])?;
-        signatures(&mut source, range(&facts[side]))
+        signatures(&mut source, range(&facts[side]), views[side])
     };
     let (reference, distorted) = std::thread::scope(|scope| {
         let other = scope.spawn(|| small(1));
@@ -349,12 +381,12 @@ fn far_search(
     Ok(aligner.start())
 }
 
-fn signatures(source: &mut dyn Source, range: ColourRange) -> Result<Vec<Signature>, MediaError> {
+fn signatures(source: &mut dyn Source, range: ColourRange, view: View) -> Result<Vec<Signature>, MediaError> {
     let mut frame = Frame::new(*source.format());
     let grid = Grid::for_formats(source.format(), source.format());
     let mut all = Vec::new();
     while source.read(&mut frame)? {
-        all.push(Signature::of(&frame, range, grid));
+        all.push(Signature::of_view(&frame, range, grid, view));
     }
     Ok(all)
 }
@@ -438,7 +470,7 @@ impl Control {
         let mut findings = lock(&self.findings).clone();
         if self.forgive {
             let complaint =
-                |words: &Option<Words>| words.as_ref().and_then(|words| first_line(&words.text()));
+                |words: &Option<Words>| words.as_ref().and_then(|words| first_damage(&words.text()));
             findings.complaints = self.words.iter().filter_map(complaint).collect();
         }
         findings

@@ -18,8 +18,8 @@ use crate::MediaError;
 use crate::align::{Aligner, Start, Step};
 use crate::bars;
 use crate::convert::{Converter, Shape};
-use crate::findings::{Findings, Sync};
-use crate::signature::{Grid, Signature};
+use crate::findings::{Findings, Laid, Sync};
+use crate::signature::{Grid, Signature, View};
 
 /// Bytes of pictures that a pair of windows may hold.
 const BUDGET: usize = 384 << 20;
@@ -32,6 +32,8 @@ const AHEAD: usize = 32;
 const UNDERWAY: usize = 4;
 /// How long a wait lasts before it looks at the switch.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// Pictures above this likeness show the same beyond doubt.
+const ALIKE: f32 = 0.8;
 /// Pictures below this likeness do not show the same.
 pub(crate) const UNLIKE: f32 = 0.5;
 
@@ -94,8 +96,8 @@ pub(crate) struct Started {
     pub threads: Arc<Threads>,
 }
 
-/// Looks for the start further than the window reaches: an answer from small copies of both files.
-pub(crate) type FarSearch<'a> = &'a dyn Fn() -> Result<Option<Start>, MediaError>;
+/// Looks for the start further than the window reaches: an answer from small copies of both files, in these views.
+pub(crate) type FarSearch<'a> = &'a dyn Fn([View; 2]) -> Result<Option<Start>, MediaError>;
 
 /// Starts decoding, fills the windows and finds where the streams meet. `halt` must be the switch of the decoders.
 pub(crate) fn start(
@@ -117,6 +119,7 @@ pub(crate) fn start(
         (0..2).map(|_| bounded(UNDERWAY)).unzip();
     let sources = [0, 1].map(|side| Paired::new(&streams[side], receivers[side].clone(), &threads));
     let ranges = streams.each_ref().map(|stream| stream.range);
+    let skipped = streams.each_ref().map(|stream| stream.skip);
     let mut feeds = Vec::new();
     for (stream, pool) in streams.into_iter().zip(&pools) {
         let (send, receive) = bounded(UNDERWAY);
@@ -134,8 +137,11 @@ pub(crate) fn start(
         capacity,
         sync,
         last: None,
+        look: Look { ranges, grid, views: None },
+        rates,
+        skipped,
     };
-    pairer.find_start(cancel, far, ranges)?;
+    pairer.find_start(cancel, far)?;
     spawn(&threads, "pair", move || pairer.run())?;
     let [mut reference, mut distorted] = sources;
     let total = total([&reference, &distorted], &findings);
@@ -208,15 +214,29 @@ struct Pairer {
     sync: Sync,
     /// The reference of the last pair.
     last: Option<Signature>,
+    look: Look,
+    rates: [Option<f64>; 2],
+    /// Frames that were left out before pairing.
+    skipped: [u64; 2],
+}
+
+/// How frames are looked at.
+struct Look {
+    ranges: [ColourRange; 2],
+    grid: Grid,
+    /// Where not the whole pictures are compared, what is; signatures are made anew then.
+    views: Option<[View; 2]>,
+}
+
+impl Look {
+    fn at(&self, side: usize, frame: &Frame) -> Option<Signature> {
+        let view = self.views?[side];
+        Some(Signature::of_view(frame, self.ranges[side], self.grid, view))
+    }
 }
 
 impl Pairer {
-    fn find_start(
-        &mut self,
-        cancel: &Cancel,
-        far: FarSearch<'_>,
-        ranges: [ColourRange; 2],
-    ) -> Result<(), MediaError> {
+    fn find_start(&mut self, cancel: &Cancel, far: FarSearch<'_>) -> Result<(), MediaError> {
         let wanted = if self.sync == Sync::Off { 1 } else { self.capacity };
         self.fill(wanted, cancel)?;
         for side in &mut self.sides {
@@ -228,14 +248,15 @@ impl Pairer {
                     .map_or(MediaError::Cancelled, Into::into));
             }
         }
-        self.look_for_bars(ranges);
+        self.look_for_bars();
         if self.sync == Sync::Off {
             return Ok(());
         }
-        let Some(near) = self.aligner.start() else { return Ok(()) };
+        let Some(near) = self.near_start() else { return Ok(()) };
         let mut start = near;
         if !near.is_good() && !self.sides.iter().all(|side| side.ended.is_some()) {
-            let better = far()?.filter(|far| far.is_good() || far.likeness > near.likeness);
+            let views = self.look.views.unwrap_or_default();
+            let better = far(views)?.filter(|far| far.is_good() || far.likeness > near.likeness);
             lock(&self.findings).searched_far = better.is_some();
             start = better.unwrap_or(near);
         }
@@ -247,12 +268,49 @@ impl Pairer {
         Ok(())
     }
 
-    fn look_for_bars(&self, ranges: [ColourRange; 2]) {
+    /// The start as the windows tell it. Where the pictures are not alike and bars are on one side only, they are looked at
+    /// without the bars.
+    fn near_start(&mut self) -> Option<Start> {
+        let whole = self.aligner.start()?;
+        let alike = |start: &Start| start.likeness.unwrap_or(1.0);
+        let bars = lock(&self.findings).bars;
+        let [Some(reference), Some(distorted)] = [0, 1].map(|side| self.sides[side].held.front()) else {
+            return Some(whole);
+        };
+        let own = [bars::view(bars[0], reference.format()), bars::view(bars[1], distorted.format())];
+        if alike(&whole) >= ALIKE || !bars::one_sided(own) {
+            return Some(whole);
+        }
+        let mut best = (alike(&whole), Laid::Whole, None);
+        for (laid, views) in [(Laid::WithoutBars, [bars::common(own); 2]), (Laid::Fitted, own)] {
+            let likeness = self.look_anew(Some(views)).and_then(|start| start.likeness).unwrap_or(0.0);
+            if likeness > best.0 {
+                best = (likeness, laid, Some(views));
+            }
+        }
+        lock(&self.findings).laid = best.1;
+        self.look_anew(best.2)
+    }
+
+    /// Looks at all frames that are held in other views.
+    fn look_anew(&mut self, views: Option<[View; 2]>) -> Option<Start> {
+        self.look.views = Some(views.unwrap_or_default());
+        self.aligner = Aligner::new(self.rates);
+        for (side, window) in self.sides.iter().enumerate() {
+            for signature in window.held.iter().filter_map(|frame| self.look.at(side, frame)) {
+                self.aligner.push(side, signature);
+            }
+        }
+        self.look.views = views;
+        self.aligner.start()
+    }
+
+    fn look_for_bars(&self) {
         const LOOKS: usize = 6;
         let bars = [0, 1].map(|side| {
             let held = &self.sides[side].held;
             let every = held.len().div_ceil(LOOKS).max(1);
-            bars::of(held.iter().step_by(every).map(|frame| &**frame), ranges[side])
+            bars::of(held.iter().step_by(every).map(|frame| &**frame), self.look.ranges[side])
         });
         lock(&self.findings).bars = bars;
     }
@@ -304,12 +362,10 @@ impl Pairer {
                 Ok(Err(error)) => window.ended = Some(Err(error)),
                 Ok(Ok(None)) => window.ended = Some(Ok(())),
                 Ok(Ok(Some((frame, signature)))) => {
-                    window.held.push_back(frame);
-                    match (signature, side) {
-                        (Some(signature), 0) => self.aligner.push_reference(signature),
-                        (Some(signature), _) => self.aligner.push_distorted(signature),
-                        (None, _) => {}
+                    if let Some(signature) = self.look.at(side, &frame).or(signature) {
+                        self.aligner.push(side, signature);
                     }
+                    window.held.push_back(frame);
                     return Ok(true);
                 }
             }
@@ -385,7 +441,10 @@ impl Pairer {
         let Some((a, b)) = self.aligner.front() else { return };
         findings.changes.push(self.last.as_ref().map_or(0.0, |last| last.change(a)));
         let unlike = a.likeness(b).is_some_and(|likeness| likeness < UNLIKE);
-        if step == Step::InPlace && self.aligner.front_is_copy(true) {
+        let frozen = step == Step::InPlace && self.aligner.front_is_copy(true);
+        // What is told as a whole is not told of a part as well.
+        findings.farthest.push(if frozen || unlike { 0.0 } else { a.farthest(b) });
+        if frozen {
             findings.add_frozen(reference, distorted);
         } else if unlike {
             findings.add_unlike(reference, distorted);
@@ -408,6 +467,13 @@ impl Pairer {
         }
     }
 
+    /// All frames of a file that was read to its end.
+    fn count(&self, side: usize) -> Option<u64> {
+        let window = &self.sides[side];
+        let whole = matches!(window.ended, Some(Ok(())));
+        whole.then(|| self.skipped[side] + window.taken + window.held.len() as u64)
+    }
+
     /// Tells both sides that, and why, there is no more.
     fn finish(mut self) {
         self.drop_last_copies();
@@ -416,7 +482,10 @@ impl Pairer {
             [_, true] => Some(Side::Distorted),
             _ => None,
         };
-        lock(&self.findings).longer = longer;
+        let counted = [0, 1].map(|side| self.count(side));
+        let mut findings = lock(&self.findings);
+        (findings.longer, findings.counted) = (longer, counted);
+        drop(findings);
         let ends: Vec<_> = self.sides.iter_mut().map(|side| side.ended.take().unwrap_or(Ok(()))).collect();
         for (side, end) in ends.into_iter().enumerate() {
             let _ = self.give(side, end.map(|()| None));

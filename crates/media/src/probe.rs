@@ -42,6 +42,9 @@ pub struct Probe {
     pub duration: Option<f64>,
     /// As the container counts them, else estimated from duration and rate.
     pub frames: Option<u64>,
+    /// The stream's own duration in seconds, without what lies before its first frame. A container's duration may be that
+    /// of its sound.
+    own_duration: Option<f64>,
 }
 
 impl Probe {
@@ -57,7 +60,13 @@ impl Probe {
             };
             return Err(MediaError::NotVideo { file, reason });
         }
-        parse(&file, &finished.stdout)
+        let mut probe = parse(&file, &finished.stdout)?;
+        if probe.interlacing == Interlacing::Unknown && !ALWAYS_WHOLE.contains(&&*probe.codec) {
+            // ffprobe before 5.0 knows of no field order in many files; a frame tells its own.
+            let finished = tools.ask_first_frame(path, probe.stream, &|| cancel.is_fired())?;
+            probe.interlacing = interlacing_of_frame(&finished.stdout);
+        }
+        Ok(probe)
     }
 
     /// Size, chroma and depth in which frames arrive, turned upright if `upright`.
@@ -74,6 +83,14 @@ impl Probe {
         self.width as f64 * f64::from(horizontal) / (self.height as f64 * f64::from(vertical))
     }
 
+    /// How many frames the stream shows by its own duration, where frames are evenly spaced. MPEG-2 may show a frame for longer
+    /// than its rate says.
+    pub(crate) fn stated_frames(&self) -> Option<f64> {
+        let even = !self.variable_rate && self.codec != "mpeg2video";
+        let (num, den) = self.frame_rate.filter(|_| even)?;
+        Some((self.own_duration? * f64::from(num) / f64::from(den)).round())
+    }
+
     /// PQ and HLG, the transfer functions of high dynamic range.
     pub fn hdr(&self) -> Option<&'static str> {
         match self.transfer.as_deref()? {
@@ -81,6 +98,19 @@ impl Probe {
             "arib-std-b67" => Some("HLG"),
             _ => None,
         }
+    }
+}
+
+/// Codecs that know no fields.
+const ALWAYS_WHOLE: [&str; 7] = ["vp8", "vp9", "av1", "png", "gif", "apng", "webp"];
+
+/// From the answer about a first frame; nothing is concluded from what is not there.
+fn interlacing_of_frame(json: &str) -> Interlacing {
+    let frame = serde_json::from_str::<serde_json::Value>(json).unwrap_or_default()["frames"][0].take();
+    match (frame["interlaced_frame"].as_u64(), frame["top_field_first"].as_u64()) {
+        (Some(1), Some(1)) => Interlacing::TopFieldFirst,
+        (Some(1), _) => Interlacing::BottomFieldFirst,
+        _ => Interlacing::Unknown,
     }
 }
 
@@ -138,6 +168,7 @@ struct Stream {
     r_frame_rate: Option<String>,
     avg_frame_rate: Option<String>,
     duration: Option<String>,
+    start_time: Option<String>,
     nb_frames: Option<String>,
     disposition: Disposition,
     side_data_list: Vec<SideData>,
@@ -203,6 +234,7 @@ fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
         film_grain: stream.film_grain.unwrap_or(0) != 0,
         duration,
         frames: frames(stream, duration, frame_rate),
+        own_duration: own_duration(stream),
     })
 }
 
@@ -266,6 +298,14 @@ fn duration(stream: &Stream, container: &Container) -> Option<f64> {
     found.filter(|seconds| seconds.is_finite() && *seconds > 0.0)
 }
 
+/// Matroska tells the time at which the stream ends, the others how long it is.
+fn own_duration(stream: &Stream) -> Option<f64> {
+    let seconds = |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<f64>().ok());
+    let until =
+        || Some(clock(stream.tags.duration.as_deref()?)? - seconds(&stream.start_time).unwrap_or(0.0));
+    seconds(&stream.duration).or_else(until).filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+}
+
 /// `00:00:02.500000000`, as Matroska writes it.
 fn clock(text: &str) -> Option<f64> {
     text.split(':').try_fold(0.0, |seconds, part| Some(seconds * 60.0 + part.parse::<f64>().ok()?))
@@ -299,6 +339,19 @@ mod tests {
         assert_eq!((probe.rotation, probe.aspect, probe.film_grain), (90, (4, 3), true));
         assert_eq!((probe.interlacing, probe.frames), (Interlacing::TopFieldFirst, Some(50)));
         assert_eq!(probe.format(true).unwrap().width(), 180);
+    }
+
+    #[test]
+    fn a_frame_tells_its_fields() {
+        let of = |text: &str| interlacing_of_frame(text);
+        let frame = r#"{"frames":[{"interlaced_frame":1,"top_field_first":1,"side_data_list":[{}]}]}"#;
+        assert_eq!(of(frame), Interlacing::TopFieldFirst);
+        assert_eq!(of(&frame.replace("first\":1", "first\":0")), Interlacing::BottomFieldFirst);
+        assert_eq!(of(&frame.replace("frame\":1", "frame\":0")), Interlacing::Unknown);
+        assert_eq!(
+            (of("{}"), of(""), of("[]")),
+            (Interlacing::Unknown, Interlacing::Unknown, Interlacing::Unknown)
+        );
     }
 
     #[test]

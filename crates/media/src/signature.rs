@@ -4,6 +4,8 @@
 //! of a moving scene have not. The mean over the whole picture is kept apart, so that a shift in brightness does not hide
 //! that two pictures are the same.
 
+use std::ops::Range;
+
 use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
 
 /// Cells across and down, where the picture is large enough.
@@ -35,11 +37,33 @@ pub struct Signature {
     pub variance: f32,
 }
 
+/// The part of a picture that is looked at: shares of its height and width left out above, below, left and right.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct View(pub [f64; 4]);
+
+impl View {
+    /// Rows and columns of a picture of this size; at least one of each.
+    fn of(&self, width: usize, height: usize) -> (Range<usize>, Range<usize>) {
+        let inner = |side: usize, before: f64, after: f64| {
+            let from = (side as f64 * before).ceil() as usize;
+            let to = side - ((side as f64 * after).ceil() as usize).min(side);
+            let from = from.min(side.saturating_sub(1));
+            from..to.max(from + 1)
+        };
+        let [top, bottom, left, right] = self.0;
+        (inner(height, top, bottom), inner(width, left, right))
+    }
+}
+
 impl Signature {
     pub fn of(frame: &Frame, range: ColourRange, grid: Grid) -> Self {
+        Self::of_view(frame, range, grid, View::default())
+    }
+
+    pub fn of_view(frame: &Frame, range: ColourRange, grid: Grid, view: View) -> Self {
         let mut cells = match frame.plane(0) {
-            PlaneView::U8(plane) => averages(plane, grid),
-            PlaneView::U16(plane) => averages(plane, grid),
+            PlaneView::U8(plane) => averages(plane, grid, view),
+            PlaneView::U16(plane) => averages(plane, grid, view),
         };
         let unit = f32::from(1u16 << (frame.format().depth() - 8));
         let (gain, offset) = match range {
@@ -73,6 +97,11 @@ impl Signature {
         (sums.iter().sum::<f32>() + rest) / self.cells.len().max(1) as f32
     }
 
+    /// The difference of the cell that differs most, in levels, brightness apart.
+    pub fn farthest(&self, other: &Self) -> f32 {
+        self.cells.iter().zip(&other.cells).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    }
+
     #[cfg(test)]
     pub fn cells_for_tests(&self) -> &[f32] {
         &self.cells
@@ -102,24 +131,25 @@ impl Signature {
 /// Pictures whose cells spread less than this (in square levels) cannot be told apart.
 const FLAT: f32 = 4.0;
 
-fn averages<T: Sample>(plane: Plane<'_, T>, grid: Grid) -> Vec<f32> {
-    let edge = |index: usize, count: usize, side: usize| index * side / count;
+fn averages<T: Sample>(plane: Plane<'_, T>, grid: Grid, view: View) -> Vec<f32> {
+    let (rows, columns) = view.of(plane.width(), plane.height());
+    let edge =
+        |index: usize, count: usize, within: &Range<usize>| within.start + index * within.len() / count;
     let mut sums = vec![0u64; grid.columns];
     let mut cells = Vec::with_capacity(grid.columns * grid.rows);
     for row in 0..grid.rows {
-        let (top, bottom) = (edge(row, grid.rows, plane.height()), edge(row + 1, grid.rows, plane.height()));
+        let (top, bottom) = (edge(row, grid.rows, &rows), edge(row + 1, grid.rows, &rows));
         sums.fill(0);
         for y in top..bottom {
             let samples = plane.row(y);
             for (column, sum) in sums.iter_mut().enumerate() {
-                let from = edge(column, grid.columns, samples.len());
-                let to = edge(column + 1, grid.columns, samples.len());
+                let from = edge(column, grid.columns, &columns);
+                let to = edge(column + 1, grid.columns, &columns);
                 *sum += u64::from(sum_of(&samples[from..to]));
             }
         }
         for (column, sum) in sums.iter().enumerate() {
-            let width =
-                edge(column + 1, grid.columns, plane.width()) - edge(column, grid.columns, plane.width());
+            let width = edge(column + 1, grid.columns, &columns) - edge(column, grid.columns, &columns);
             cells.push(*sum as f32 / (width * (bottom - top)).max(1) as f32);
         }
     }
@@ -159,6 +189,22 @@ mod tests {
         assert!(a[0].distance(&a[1]) > 0.2);
         assert!(a[0].likeness(&b[0]).unwrap() < 0.6, "{:?}", a[0].likeness(&b[0]));
         assert_eq!(a[0].distance(&a[0]), 0.0);
+    }
+
+    #[test]
+    fn a_view_leaves_edges_out() {
+        let format = Format::new(64, 40, Chroma::C420, 8).unwrap();
+        let grid = Grid::for_formats(&format, &format);
+        let frame = Clip::scene(format, 1, 1).frames().next().unwrap();
+        let mut barred = frame.clone();
+        for y in (0..10).chain(30..40) {
+            crate::rgb::write_row(&mut barred, 0, y, std::iter::repeat_n(16, 64));
+        }
+        let look = |frame: &Frame, view| Signature::of_view(frame, ColourRange::Limited, grid, view);
+        let inner = View([0.25, 0.25, 0.0, 0.0]);
+        assert_eq!(look(&frame, inner), look(&barred, inner));
+        assert_ne!(look(&frame, View::default()), look(&barred, View::default()));
+        assert_eq!(View([1.0; 4]).of(64, 40), (39..40, 63..64));
     }
 
     #[test]

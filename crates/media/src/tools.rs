@@ -10,7 +10,7 @@ use crate::MediaError;
 
 /// How long a child may be silent, or run if it only answers a question.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
-const VERSION_LIMIT: Duration = Duration::from_secs(5);
+const VERSION_LIMIT: Duration = Duration::from_secs(30);
 const PROBE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Containers and streams that may be opened. Left out are those that read further files or devices (playlists,
@@ -51,6 +51,7 @@ pub struct Tools {
     pub ffprobe: PathBuf,
     /// As ffmpeg calls itself: `5.1.9-0+deb12u1`, `n7.1`, `N-118000-g…`.
     pub version: String,
+    knows_fps_mode: bool,
     launch: Launch,
 }
 
@@ -60,8 +61,13 @@ impl Tools {
     pub fn find(launch: Launch, purpose: &str) -> Result<Self, MediaError> {
         let ffprobe = locate("ffprobe", "VISUS_FFPROBE", purpose)?;
         let ffmpeg = locate("ffmpeg", "VISUS_FFMPEG", purpose)?;
-        let mut tools = Self { ffmpeg, ffprobe, version: String::new(), launch };
-        tools.version = tools.ask_version()?;
+        let mut tools = Self { ffmpeg, ffprobe, version: String::new(), knows_fps_mode: true, launch };
+        let words = tools.ask_version()?;
+        tools.knows_fps_mode = knows_fps_mode(&words);
+        tools.version = name_of_version(&words).ok_or_else(|| MediaError::ToolBroken {
+            tool: "ffmpeg",
+            reason: format!("{} does not tell its version", tools.ffmpeg.display()),
+        })?;
         Ok(tools)
     }
 
@@ -69,14 +75,10 @@ impl Tools {
         self.launch.limit
     }
 
-    /// Major and minor version. A build from a development branch counts as the newest.
-    pub fn release(&self) -> (u32, u32) {
-        release(&self.version)
-    }
-
-    /// Hands every decoded frame over once, whatever its time stamp.
-    pub(crate) fn every_frame_once(&self) -> [&'static str; 2] {
-        if self.release() >= (5, 1) { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
+    /// The words that make ffmpeg hand every decoded frame over once, whatever its time stamp. The old option is gone from
+    /// the newest versions, the new one came with 5.1.
+    pub fn every_frame_once(&self) -> [&'static str; 2] {
+        if self.knows_fps_mode { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
     }
 
     pub(crate) fn errand(&self, program: &Path, args: Vec<OsString>, limit: Duration) -> Errand {
@@ -84,16 +86,31 @@ impl Tools {
         Errand { program: program.to_path_buf(), args, limit: limit.min(self.launch.limit), launcher }
     }
 
-    /// Asks ffprobe about a file and returns what it says.
+    /// Asks ffprobe about a file's video streams and its container.
     pub(crate) fn ask_probe(
         &self,
         path: &Path,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Finished, MediaError> {
-        let mut args: Vec<OsString> = ["-v", "error", "-hide_banner"].map(Into::into).to_vec();
-        args.extend(
-            ["-show_streams", "-show_format", "-select_streams", "v", "-of", "json"].map(OsString::from),
-        );
+        self.ask(path, &["-show_streams", "-show_format", "-select_streams", "v"], cancelled)
+    }
+
+    /// Asks ffprobe about the first frame of a stream.
+    pub(crate) fn ask_first_frame(
+        &self,
+        path: &Path,
+        stream: u64,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Finished, MediaError> {
+        let entries = "frame=interlaced_frame,top_field_first";
+        let stream = stream.to_string();
+        let words = ["-select_streams", &stream, "-read_intervals", "%+#1", "-show_entries", entries];
+        self.ask(path, &words, cancelled)
+    }
+
+    fn ask(&self, path: &Path, words: &[&str], cancelled: &dyn Fn() -> bool) -> Result<Finished, MediaError> {
+        let fixed = ["-v", "error", "-hide_banner", "-of", "json"];
+        let mut args: Vec<OsString> = fixed.iter().chain(words).map(OsString::from).collect();
         args.extend(input_args(path));
         let errand = self.errand(&self.ffprobe, args, PROBE_LIMIT);
         visus_child::run(&errand, cancelled, || {})
@@ -104,12 +121,7 @@ impl Tools {
         let errand = self.errand(&self.ffmpeg, vec!["-version".into()], VERSION_LIMIT);
         let finished = visus_child::run(&errand, || false, || {})
             .map_err(|broken| self.broken("ffmpeg", broken, errand.limit))?;
-        let word = finished.stdout.strip_prefix("ffmpeg version ").and_then(|rest| rest.split(' ').next());
-        let odd = || MediaError::ToolBroken {
-            tool: "ffmpeg",
-            reason: format!("{} does not tell its version", self.ffmpeg.display()),
-        };
-        word.map(str::to_owned).ok_or_else(odd)
+        Ok(finished.stdout)
     }
 
     pub(crate) fn broken(&self, tool: &'static str, broken: Broken, limit: Duration) -> MediaError {
@@ -141,12 +153,21 @@ fn program_name(tool: &str) -> String {
     format!("{tool}{}", std::env::consts::EXE_SUFFIX)
 }
 
-fn release(version: &str) -> (u32, u32) {
-    let number = version.trim_start_matches('n');
-    let mut parts = number.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
+fn name_of_version(words: &str) -> Option<String> {
+    let name = words.strip_prefix("ffmpeg version ")?.split(' ').next()?;
+    Some(name.to_owned())
+}
+
+/// The libavcodec of the day on which `-fps_mode` came (7 June 2022). Releases and builds of any day tell its number, whatever
+/// they call themselves.
+const FPS_MODE: (u32, u32) = (59, 33);
+
+fn knows_fps_mode(words: &str) -> bool {
+    let line = words.lines().find_map(|line| line.trim().strip_prefix("libavcodec "));
+    let mut parts = line.unwrap_or_default().split(['.', '/']).map(|part| part.trim().parse().ok());
     match (parts.next().flatten(), parts.next().flatten()) {
-        (Some(major), minor) if major < 1000 => (major, minor.unwrap_or(0)),
-        _ => (u32::MAX, 0),
+        (Some(major), Some(minor)) => (major, minor) >= FPS_MODE,
+        _ => true,
     }
 }
 
@@ -156,16 +177,22 @@ mod tests {
 
     #[test]
     fn versions() {
-        for (text, expected) in [
-            ("4.4.2-0ubuntu0.22.04.1", (4, 4)),
-            ("5.1.9-0+deb12u1", (5, 1)),
-            ("n7.1", (7, 1)),
-            ("8.0", (8, 0)),
-            ("N-118000-gabc", (u32::MAX, 0)),
-            ("2024-11-06-git-4047b887fc-full_build", (u32::MAX, 0)),
+        for (name, library, expected) in [
+            ("4.4.2-0ubuntu0.22.04.1", "58.134.100", false),
+            ("5.0.1", "59. 18.100", false),
+            ("N-47683-g0e8eb07980-static", "58. 42.102", false),
+            ("5.1.9-0+deb12u1", "59. 37.100", true),
+            ("n7.1", "61. 19.100", true),
+            ("N-118000-gabc", "61. 26.100", true),
+            ("2024-11-06-git-4047b887fc-full_build", "61. 24.100", true),
         ] {
-            assert_eq!(release(text), expected, "{text}");
+            let words = format!(
+                "ffmpeg version {name} Copyright (c) 2000\nlibavutil 1. 2. 3\nlibavcodec     {library} / {library}\n"
+            );
+            assert_eq!(name_of_version(&words).as_deref(), Some(name));
+            assert_eq!(knows_fps_mode(&words), expected, "{name}");
         }
+        assert_eq!(name_of_version("usage: ffmpeg"), None);
     }
 
     #[test]

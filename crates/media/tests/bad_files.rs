@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{Scene, X264, left_behind, score};
-use visus_media::{Input, Launch, PairOptions, Scale, open_pair};
+use visus_media::{Input, Launch, PairOptions, Scale, Verdict, open_pair};
 
 fn options() -> PairOptions {
     PairOptions { scale: Scale::Reference, ..PairOptions::default() }
@@ -65,6 +65,63 @@ fn each_kind_of_bad_file_gets_its_own_words() {
     }
     let both = score(&cases[2].0, &cases[3].0, &options()).err().unwrap().to_string();
     assert!(both.contains("empty.mp4") && both.contains("words.mp4"), "{both}");
+    assert_eq!(left_behind(scene.folder.path()), Vec::<String>::new());
+}
+
+/// Flips bytes of a file from a place on.
+fn damaged(path: &Path, name: &str, place: f64, bytes: usize) -> PathBuf {
+    let mut all = std::fs::read(path).unwrap();
+    let from = (all.len() as f64 * place) as usize;
+    all[from..from + bytes].iter_mut().enumerate().for_each(|(at, byte)| *byte ^= (at * 7 + 1) as u8);
+    let to = path.with_file_name(name);
+    std::fs::write(&to, all).unwrap();
+    to
+}
+
+/// Bursts of damage at many places: an error or a verdict that is not yes, never a plain score.
+#[test]
+fn damage_in_the_middle_is_told() {
+    let scene = Scene::new("320x180", 25, 50);
+    let x265: &[&str] = &["-c:v", "libx265", "-preset", "superfast", "-x265-params", "log-level=none:hash=1"];
+    scene.encode("", &[X264, &["-movflags", "+faststart"]].concat(), "a.mp4");
+    scene.encode("", X264, "a.mkv");
+    scene.encode("", X264, "a.ts");
+    scene.encode("", &[x265, &["-movflags", "+faststart"]].concat(), "hevc.mp4");
+    scene.encode("", &["-c:v", "ffv1", "-slicecrc", "1"], "ffv1.mkv");
+    let mut silent = Vec::new();
+    for name in ["a.mp4", "a.mkv", "a.ts", "hevc.mp4", "ffv1.mkv"] {
+        for place in 1..10 {
+            let bad = damaged(&scene.path(name), &format!("bad_{name}"), f64::from(place) / 10.0, 512);
+            match score(&scene.path("ref.mkv"), &bad, &options()) {
+                Err(error) => assert!(error.to_string().contains("cannot be decoded"), "{name}: {error}"),
+                Ok(scored) if scored.comparability.verdict() == Verdict::Yes => silent.push((name, place)),
+                Ok(_) => {}
+            }
+        }
+    }
+    assert_eq!(silent, []);
+    assert_eq!(left_behind(scene.folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_cut_anywhere_is_told() {
+    let scene = Scene::new("320x180", 25, 50);
+    scene.encode("", &[X264, &["-movflags", "+faststart"]].concat(), "a.mp4");
+    scene.encode("", X264, "tail.mp4");
+    scene.encode("", X264, "a.mkv");
+    scene.encode("", X264, "a.ts");
+    let mut silent = Vec::new();
+    for name in ["a.mp4", "tail.mp4", "a.mkv", "a.ts"] {
+        for keep in [0.002, 0.02, 0.1, 0.25, 0.5, 0.8, 0.95] {
+            let part = cut(&scene.path(name), &format!("cut_{name}"), keep);
+            match score(&scene.path("ref.mkv"), &part, &options()) {
+                Err(error) => assert!(error.to_string().contains(&format!("cut_{name}")), "{name}: {error}"),
+                Ok(scored) if scored.comparability.verdict() == Verdict::Yes => silent.push((name, keep)),
+                Ok(_) => {}
+            }
+        }
+    }
+    assert_eq!(silent, []);
     assert_eq!(left_behind(scene.folder.path()), Vec::<String>::new());
 }
 

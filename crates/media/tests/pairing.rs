@@ -91,11 +91,14 @@ fn b_frames_open_groups_and_uneven_time() {
     let scene = Scene::new("320x180", 25, 80);
     let by_hand = scene.by_hand("ref.mkv", "null", "ref.y4m");
     let open = "keyint=12:min-keyint=12:open-gop=1:bframes=3:b-pyramid=normal";
-    let more: [(&str, &[&str]); 4] = [
+    let deep = "keyint=24:open-gop=1:bframes=8:b-pyramid=strict:b-adapt=0:scenecut=0";
+    let more: [(&str, &[&str]); 6] = [
         ("b.mp4", &["-bf", "4"]),
         ("b.ts", &["-bf", "4"]),
         ("b.avi", &["-bf", "3"]),
         ("open.mp4", &["-x264-params", open]),
+        ("deep.mp4", &["-x264-params", deep]),
+        ("deep.ts", &["-x264-params", deep]),
     ];
     for (name, args) in more {
         let distorted = scene.encode("", &[X264, args].concat(), name);
@@ -104,13 +107,6 @@ fn b_frames_open_groups_and_uneven_time() {
         let distorted = scene.by_hand(name, "null", "dis.y4m");
         assert_same_scores(&scored.outcome, &score_by_hand(&by_hand, &distorted));
     }
-    // Cut within an open group without encoding again: the first pictures cannot be decoded or are left out.
-    common::ffmpeg(scene.folder.path(), &["-ss", "1.0", "-i", "open.mp4", "-c", "copy", "cut.mkv"]);
-    let scored =
-        score(&scene.path("ref.mkv"), &scene.path("cut.mkv"), &PairOptions { forgive: true, ..options() })
-            .unwrap();
-    assert!((20..=30).contains(&scored.findings.offset()), "{}", scored.findings.words());
-    assert!(scored.outcome.scores.column("vmaf").unwrap().iter().skip(4).all(|(_, score)| score > 80.0));
     // Frames left out and the rest kept at their times.
     let args = [X264, &["-fps_mode", "vfr"]].concat();
     let uneven = scene.encode("select='not(eq(mod(n,7),3))'", &args, "vfr.mkv");
@@ -119,6 +115,62 @@ fn b_frames_open_groups_and_uneven_time() {
     assert_eq!(missing, (0..11).map(|at| 3 + 7 * at).collect::<Vec<u64>>());
     let reference = scene.by_hand("ref.mkv", "select='not(eq(mod(n,7),3))'", "ref.y4m");
     let distorted = scene.by_hand("vfr.mkv", "null", "dis.y4m");
+    assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
+}
+
+/// Cut without encoding again: an MP4 hides what lies before the cut by an edit list, others begin with the group of pictures.
+#[test]
+fn cuts_without_encoding() {
+    let scene = Scene::new("320x180", 25, 80);
+    for (group, params) in [
+        ("closed", "keyint=12:min-keyint=12:bframes=8:scenecut=0"),
+        ("open", "keyint=12:min-keyint=12:open-gop=1:bframes=8:scenecut=0"),
+    ] {
+        let whole = format!("{group}.mp4");
+        scene.encode("", &[X264, &["-x264-params", params]].concat(), &whole);
+        for kind in ["mp4", "mkv"] {
+            let name = format!("{group}_cut.{kind}");
+            common::ffmpeg(scene.folder.path(), &["-ss", "1.1", "-i", &whole, "-c", "copy", &name]);
+            let scored = score(&scene.path("ref.mkv"), &scene.path(&name), &options()).unwrap();
+            let offset = scored.findings.offset();
+            assert!((20..=28).contains(&offset), "{name}: {}", scored.findings.words());
+            assert_eq!(scored.findings.extra.frames + scored.findings.frozen.frames, 0, "{name}");
+            assert_eq!(scored.findings.checks[2], 0, "{name}: {:?}", scored.findings.checks);
+            // By hand: the frames that came, against those of the reference that they show.
+            let reference = scene.by_hand("ref.mkv", &format!("trim=start_frame={offset}"), "ref.y4m");
+            let distorted = scene.by_hand(&name, "null", "dis.y4m");
+            if scored.findings.missing.frames == 0 {
+                assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
+            }
+        }
+    }
+}
+
+/// Time stamps that jitter, and frames left out where nothing much moves, change nothing about which frames belong together.
+#[test]
+fn variable_frame_rates() {
+    let scene = Scene::new("320x180", 25, 80);
+    let by_hand = scene.by_hand("ref.mkv", "null", "ref.y4m");
+    let jitter = "settb=1/1000,setpts='N*40+mod(N*7,11)*3'";
+    for name in ["jitter.mkv", "jitter.mp4"] {
+        let args = [X264, &["-fps_mode", "vfr", "-enc_time_base", "1:1000"]].concat();
+        let distorted = scene.encode(jitter, &args, name);
+        let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+        assert_eq!((scored.findings.pairs, scored.findings.offset()), (80, 0), "{name}");
+        let distorted = scene.by_hand(name, "null", "dis.y4m");
+        assert_same_scores(&scored.outcome, &score_by_hand(&by_hand, &distorted));
+    }
+    // Half the frames from the middle on, told by their times only.
+    let args = [X264, &["-fps_mode", "vfr"]].concat();
+    let keep = "lt(n,40)+not(mod(n,2))";
+    let distorted = scene.encode(&format!("select='{keep}'"), &args, "thin.mp4");
+    let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
+    assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "variable_frame_rate"));
+    let missing: Vec<u64> = scored.findings.missing.listed.iter().map(|run| run.reference).collect();
+    // The last one has nothing after it to tell that it is missing.
+    assert_eq!(missing, (0..19).map(|at| 41 + 2 * at).collect::<Vec<u64>>());
+    let reference = scene.by_hand("ref.mkv", &format!("select='{keep}'"), "ref.y4m");
+    let distorted = scene.by_hand("thin.mp4", "null", "dis.y4m");
     assert_same_scores(&scored.outcome, &score_by_hand(&reference, &distorted));
 }
 

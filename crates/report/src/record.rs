@@ -55,6 +55,8 @@ pub struct InputFact {
     /// Size, chroma and depth in words.
     pub format: String,
     pub frame_rate: Option<(u32, u32)>,
+    pub bytes: Option<u64>,
+    /// Of the file; where it was not computed, why not.
     pub sha256: Option<String>,
     pub warnings: Vec<String>,
 }
@@ -113,7 +115,7 @@ impl Record {
             identical: report["identical"].as_bool().unwrap_or(false),
             shorter: text(&report["shorter_input"]),
             comparable: comparable(report),
-            pairing: facts(&report["pairing"]),
+            pairing: pairing(&report["pairing"]),
             notes: texts(&report["notes"]).into_iter().chain(text(&report["note"])).collect(),
             shots: shots::given(&report["shots"]),
             models: models(&provenance["models"]),
@@ -125,6 +127,9 @@ impl Record {
         }
         if record.shots.is_empty() {
             record.shots = shots::from_motion(&record);
+        }
+        if record.shots.is_empty() {
+            record.shots = shots::from_starts(&report["pairing"]["shots"], &record.frames);
         }
         Ok(record)
     }
@@ -228,6 +233,7 @@ fn input(value: &Value) -> InputFact {
         file: text(&value["file"]).unwrap_or_default(),
         format,
         frame_rate: value["frame_rate"].as_str().and_then(ratio),
+        bytes: value["bytes"].as_u64(),
         sha256: text(&value["sha256"]),
         warnings: texts(&value["warnings"]),
     }
@@ -239,9 +245,10 @@ fn ratio(text: &str) -> Option<(u32, u32)> {
     (ratio.0 > 0 && ratio.1 > 0).then_some(ratio)
 }
 
-/// `comparable` as a word with `reasons` beside it or in it, or as an object with both.
+/// `comparability` or `comparable` as an object with verdict and reasons, or as a word with `reasons` beside it.
 fn comparable(report: &Value) -> Option<Comparable> {
-    let value = &report["comparable"];
+    let value =
+        if report["comparability"].is_object() { &report["comparability"] } else { &report["comparable"] };
     let verdict =
         value.as_str().or_else(|| value["verdict"].as_str()).or_else(|| value["comparable"].as_str());
     let reasons = [&value["reasons"], &report["comparable_reasons"], &report["reasons"]];
@@ -249,10 +256,29 @@ fn comparable(report: &Value) -> Option<Comparable> {
     Some(Comparable { verdict: verdict?.to_owned(), reasons })
 }
 
-/// Reasons are words, or objects that hold words.
+/// Reasons are words, or objects that hold words; what weighs most comes first.
 fn reason_texts(list: &Value) -> Vec<String> {
-    let reason = |value: &Value| text(value).unwrap_or_else(|| plain(value));
-    list.as_array().map_or(Vec::new(), |list| list.iter().map(reason).collect())
+    let weight = |value: &&Value| match value["weight"].as_str() {
+        Some("no") => 0,
+        Some("warn") => 1,
+        _ => 2,
+    };
+    let mut list: Vec<&Value> = list.as_array().into_iter().flatten().collect();
+    list.sort_by_key(weight);
+    let reason = |value: &Value| text(value).or_else(|| text(&value["text"])).unwrap_or_else(|| plain(value));
+    list.into_iter().map(reason).collect()
+}
+
+/// The sentence that sums pairing up, and how its re-check went; without a sentence, all there is.
+fn pairing(value: &Value) -> Vec<(String, String)> {
+    let Some(summary) = text(&value["summary"]) else { return facts(value) };
+    let share = |name: &str| Some(format!("{:.0} % {name}", 100.0 * value["recheck"][name].as_f64()?));
+    let recheck: Vec<String> = ["sure", "unclear", "contradicted"].into_iter().filter_map(share).collect();
+    let mut all = vec![("frames".to_owned(), summary)];
+    if !recheck.is_empty() && !value["confidence"].is_null() {
+        all.push(("checked again".to_owned(), recheck.join(", ")));
+    }
+    all
 }
 
 /// An object's entries in words, long lists cut.
@@ -324,6 +350,9 @@ mod tests {
         let want = Comparable { verdict: "warn".into(), reasons: vec!["a".into()] };
         assert_eq!(read(r#"{"comparable":"warn","reasons":["a"]}"#), want);
         assert_eq!(read(r#"{"comparable":{"verdict":"warn","reasons":["a"]}}"#), want);
+        let own = r#"{"comparability":{"comparable":"warn","reasons":[{"weight":"yes","code":"size","text":"b"},
+            {"weight":"warn","code":"hdr","text":"a"}]}}"#;
+        assert_eq!(read(own), Comparable { verdict: "warn".into(), reasons: vec!["a".into(), "b".into()] });
         assert_eq!(ratio("30000/1001"), Some((30000, 1001)));
         assert_eq!(ratio("1/0"), None);
     }

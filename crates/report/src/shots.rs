@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use visus_engine::Outcome;
+
 use crate::record::{Curve, Record};
 
 /// Frames from `start` up to, not including, `end`.
@@ -53,6 +55,35 @@ pub fn from_motion(record: &Record) -> Vec<Shot> {
     starts.iter().copied().zip(ends).map(|(start, end)| Shot { start, end }).collect()
 }
 
+/// Frames at which shots begin in a run that has just ended; the first is its first frame.
+pub fn starts(outcome: &Outcome) -> Vec<u64> {
+    let moving = || outcome.scores.columns().iter().filter(|column| column.name().starts_with(MOTION));
+    let curves = moving().map(|column| Curve {
+        name: column.name().to_owned(),
+        values: column.iter().map(|(_, value)| Some(value)).collect(),
+    });
+    let frames =
+        moving().next().into_iter().flat_map(|column| column.iter()).map(|(index, _)| index).collect();
+    let record = Record { frames, curves: curves.collect(), ..Record::default() };
+    let starts: Vec<u64> = from_motion(&record).iter().map(|shot| shot.start).collect();
+    if starts.is_empty() { vec![0] } else { starts }
+}
+
+/// Where shots begin, as pairing tells it, made to shots of the listed frames.
+pub(crate) fn from_starts(list: &Value, frames: &[u64]) -> Vec<Shot> {
+    let (Some(list), Some(first), Some(last)) = (list.as_array(), frames.first(), frames.last()) else {
+        return Vec::new();
+    };
+    let cuts = list.iter().filter_map(Value::as_u64).filter(|start| start > first && start <= last);
+    let mut starts: Vec<u64> = std::iter::once(*first).chain(cuts).collect();
+    starts.dedup();
+    if !starts.is_sorted() {
+        return Vec::new();
+    }
+    let ends = starts.iter().copied().skip(1).chain([last + 1]);
+    starts.iter().copied().zip(ends).map(|(start, end)| Shot { start, end }).collect()
+}
+
 /// With the five-frame window, frames at distance two are compared.
 fn distance(curve: &Curve) -> usize {
     if curve.name.contains("mffw") { 2 } else { 1 }
@@ -90,6 +121,16 @@ mod tests {
         let motion = [0.0, 0.0, 1.0, 30.0, 30.0, 1.0, 1.0];
         let shots = from_motion(&record(&format!("{MOTION}_mffw"), &motion));
         assert_eq!(shots[1], Shot { start: 103, end: 107 });
+    }
+
+    #[test]
+    fn starts_become_shots_of_the_listed_frames() {
+        let shots = |text: &str, frames: &[u64]| from_starts(&serde_json::from_str(text).unwrap(), frames);
+        let all: Vec<u64> = (2..10).collect();
+        assert_eq!(shots("[0,5,40]", &all), [Shot { start: 2, end: 5 }, Shot { start: 5, end: 10 }]);
+        assert_eq!(shots("[0,7,5]", &all), []);
+        assert_eq!(shots("null", &all), []);
+        assert_eq!(shots("[0]", &[]), []);
     }
 
     #[test]

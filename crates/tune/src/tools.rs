@@ -40,7 +40,7 @@ impl Tools {
 
     /// The words that make ffmpeg hand over every frame once, whatever its time stamp.
     pub(crate) fn every_frame(&self) -> [&'static str; 2] {
-        if self.media.release() >= (5, 1) { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
+        self.media.every_frame_once()
     }
 
     pub fn version(&self) -> &str {

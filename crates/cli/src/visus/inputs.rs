@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use visus_media::{Control, Input, OpenPair, Probed, Verdict};
+use visus_media::{Control, Input, OpenPair, PairOptions, Probed, Verdict};
 use visus_video::{Format, Source};
 
 use super::args::{PixFmt, ScoreArgs, Size};
@@ -70,6 +70,11 @@ pub fn open(args: &ScoreArgs) -> Result<Inputs> {
     let (reference, distorted) = crate::open_both(&args.reference, &args.distorted, raw);
     let reference = with_warnings(reference).context("the reference")?;
     let distorted = with_warnings(distorted).context("the distorted video")?;
+    plain(reference, distorted)
+}
+
+/// Two videos that are scored as they are.
+pub fn plain(reference: Box<dyn Source>, distorted: Box<dyn Source>) -> Result<Inputs> {
     check_comparable(reference.format(), distorted.format())?;
     let about = About::Plain(visus_media::judge(&*reference, &*distorted));
     Ok(Inputs { reference, distorted, about })
@@ -79,9 +84,14 @@ fn open_media(args: &ScoreArgs, inputs: [Input; 2]) -> Result<Inputs> {
     let mut options = args.media.options([args.skip_ref, args.skip_dis], &inputs);
     let probed = Probed::new(inputs, &options)?;
     options.display = media::display(&args.models, &probed.facts[0])?;
-    let OpenPair { reference, distorted, control } = probed.open(&options)?;
+    paired(probed, &options, args.media.force)
+}
+
+/// Decodes and pairs; what cannot be compared is refused.
+pub fn paired(probed: Probed, options: &PairOptions, force: bool) -> Result<Inputs> {
+    let OpenPair { reference, distorted, control } = probed.open(options)?;
     let about = About::Media(Box::new(control));
-    about.check(args.media.force)?;
+    about.check(force)?;
     Ok(Inputs { reference, distorted, about })
 }
 

@@ -10,6 +10,7 @@ mod eval;
 mod eval_args;
 mod features;
 mod gate;
+mod hash;
 mod inputs;
 pub mod level;
 pub mod mcp;

@@ -17,6 +17,7 @@ use visus_video::{ReadError, Source};
 
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
+use super::hash::{Hashes, Origin};
 use super::inputs::{self, About, Inputs};
 use super::{level, media, metrics, model_choice, range, worst};
 
@@ -43,6 +44,7 @@ pub struct Measured {
 /// Scores as the arguments say and writes the reports.
 pub fn measure(args: &ScoreArgs) -> Result<Measured> {
     check_outputs(&args.outputs)?;
+    let hashes = args.outputs.pages.html.as_ref().map(|_| Hashes::begin([&args.reference, &args.distorted]));
     let Inputs { reference, distorted, about } = inputs::open(args)?;
     let choice = model_choice::choose(&args.models, reference.format(), reference.frame_rate())?;
     if !args.quiet {
@@ -71,7 +73,8 @@ pub fn measure(args: &ScoreArgs) -> Result<Measured> {
     } else {
         Vec::new()
     };
-    write_outputs(&args.outputs, &plan, &scored, &asked, &pictures)?;
+    let origin = hashes.map(Hashes::finish).unwrap_or_default();
+    write_outputs(&args.outputs, &plan, &scored, &asked, (&pictures, &origin))?;
     Ok(Measured { plan, scored, threads: settings.threads, about })
 }
 
@@ -189,13 +192,14 @@ fn write_outputs(
     plan: &Plan,
     scored: &Scored,
     asked: &Asked,
-    pictures: &[WorstFrame],
+    (pictures, origin): (&[WorstFrame], &Origin),
 ) -> Result<()> {
     if outputs.json.is_some() || outputs.pages.wanted() {
-        let json = scored.json(plan, asked);
+        let mut json = scored.json(plan, asked);
         if let Some(path) = &outputs.json {
             write_json(path, &json)?;
         }
+        origin.add_to(&mut json);
         outputs.pages.write(&json, pictures)?;
     }
     let report = Report { version: crate::VERSION, outcome: &scored.outcome, precision: outputs.precision };

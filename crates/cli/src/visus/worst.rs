@@ -67,7 +67,7 @@ fn first_score(plan: &Plan) -> Option<String> {
 fn choose(scored: &Scored, about: &About, name: &str, count: usize) -> Vec<Chosen> {
     let shots = match about {
         About::Media(control) => control.findings().shots(),
-        About::Plain(_) => vec![0],
+        About::Plain(_) => visus_report::shots::starts(&scored.outcome),
     };
     select(&scores_of(&scored.outcome, name), &shots, count)
 }

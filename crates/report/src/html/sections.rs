@@ -370,6 +370,7 @@ fn input_html(input: &InputFact) -> String {
     let hash = input
         .sha256
         .as_ref()
-        .map_or(String::new(), |hash| format!("<br><span class=\"hash\">{}</span>", escape(hash)));
-    format!("{}<br>{}{rate}{hash}", escape(&input.file), escape(&input.format))
+        .map_or(String::new(), |hash| format!("<br><span class=\"hash\">SHA-256 {}</span>", escape(hash)));
+    let size = input.bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes"));
+    format!("{}<br>{}{rate}{size}{hash}", escape(&input.file), escape(&input.format))
 }

@@ -95,6 +95,7 @@ fn task(args: &BatchArgs, reference: &Path, distorted: &Path) -> Value {
         "subsample": args.subsample,
         "frames": args.frames,
         "per_frame": args.per_frame,
+        "media": format!("{:?}", args.media),
     })
 }
 

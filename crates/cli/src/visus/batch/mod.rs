@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 
 use super::args::{PixFmt, Size};
+use super::media::MediaArgs;
 use journal::Journal;
 use list::Row;
 use progress::Progress;
@@ -19,7 +20,9 @@ use progress::Progress;
 const EXAMPLES: &str = "\
 A list is CSV with a heading; it needs the columns `reference` and `distorted`. Paths in it are relative to the list's folder.
 A line is written and safe on disk as soon as an encode is scored, so after a crash `--resume` goes on where it was: what
-is finished and unchanged (paths, sizes, times of change, settings) is not scored again, errors are tried again.
+is finished and unchanged (paths, sizes, times of change, settings) is not scored again, errors are tried again. Of
+encodes that were being scored (at most --jobs) nothing is kept.
+Encoded video is checked and paired as by `visus score`; what cannot be compared is an error of its line.
 Exit code: 0 all scored, 1 some could not be.
 
 Examples:
@@ -65,6 +68,9 @@ pub struct BatchArgs {
     /// Sample format of raw video, such as yuv420p or yuv422p10le
     #[arg(short, long, value_name = "FORMAT", requires = "size")]
     pub pix_fmt: Option<PixFmt>,
+
+    #[command(flatten)]
+    pub media: MediaArgs,
 
     /// Worker threads over all encodes [default: all cores]
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
