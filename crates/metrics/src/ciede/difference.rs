@@ -20,7 +20,7 @@ pub struct Factors {
 pub const VIDEO: Factors = Factors { lightness: 0.65, chroma: 1.0, hue: 4.0 };
 
 /// 25^7: where chroma begins to count in full.
-const KNEE: f64 = 6_103_515_625.0;
+pub const KNEE: f64 = 6_103_515_625.0;
 
 /// The difference of two colours. Equal colours give exactly 0.
 pub fn difference(one: Lab, two: Lab) -> f32 {

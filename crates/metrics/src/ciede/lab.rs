@@ -44,10 +44,10 @@ pub struct Yuv {
 /// Converts samples of one bit depth.
 #[derive(Clone, Copy, Debug)]
 pub struct Converter {
-    black: f64,
-    centre: f64,
-    luma: f64,
-    chroma: f64,
+    pub black: f64,
+    pub centre: f64,
+    pub luma: f64,
+    pub chroma: f64,
 }
 
 impl Converter {

@@ -24,7 +24,7 @@ pub struct Pixels<'a> {
 
 impl Pixels<'_> {
     #[inline(always)]
-    fn get(&self, n: usize) -> Yuv {
+    pub fn get(&self, n: usize) -> Yuv {
         Yuv { y: self.y[n], u: self.u[n], v: self.v[n] }
     }
 }

@@ -3,6 +3,8 @@
 //! Identical pictures score infinity. Pictures without chroma are refused. How chroma is read, and where that differs
 //! from libvmaf (odd sizes in 4:2:0, which are undefined there), is told in `chroma`.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod chroma;
 mod colours;
 mod difference;

@@ -5,6 +5,8 @@
 
 use visus_video::{Chroma, Format, Frame, PlaneView};
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::chroma::{chroma_row, copy};
 use super::group::Group;
 use super::lab::{Converter, Lab, Yuv};
@@ -72,23 +74,34 @@ pub struct Differences {
 enum Method {
     OneByOne(Box<Remembered>),
     InGroups(Target, Box<Grouped>),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Box<avx512::Grouped>),
+}
+
+impl Method {
+    fn new(format: &Format, target: Target) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(proof) = target.avx512() {
+            return Self::Avx512(Box::new(avx512::Grouped::new(proof, format.depth())));
+        }
+        if target.is_wide() {
+            Self::InGroups(target, Box::new(Grouped::new(format)))
+        } else {
+            Self::OneByOne(Box::new(Remembered::new(format.width())))
+        }
+    }
 }
 
 impl Differences {
     pub fn new(format: &Format, target: Target) -> Self {
         let width = format.width();
-        let method = if target.is_wide() {
-            Method::InGroups(target, Box::new(Grouped::new(format)))
-        } else {
-            Method::OneByOne(Box::new(Remembered::new(width)))
-        };
         Self {
             layout: format.chroma(),
             converter: Converter::new(format.depth()),
             reference: PixelRow::new(width),
             distorted: PixelRow::new(width),
             row: vec![0.0; width.next_multiple_of(GROUP)],
-            method,
+            method: Method::new(format, target),
         }
     }
 
@@ -104,8 +117,12 @@ impl Differences {
                 Method::OneByOne(remembered) => remembered.differences(converter, one, two, row),
                 Method::InGroups(target, grouped) => target.run(
                     #[inline(always)]
-                    || grouped.differences(one, two, row),
+                    || in_groups(one, two, row, |pixels, out| grouped.differences(pixels, out)),
                 ),
+                #[cfg(target_arch = "x86_64")]
+                Method::Avx512(grouped) => {
+                    in_groups(one, two, row, |pixels, out| grouped.differences(pixels, out));
+                }
             }
             sum = row[..width].iter().fold(sum, |sum, difference| sum + f64::from(*difference));
         }
@@ -134,18 +151,29 @@ impl Grouped {
     }
 
     #[inline(always)]
-    fn differences(&mut self, one: &PixelRow, two: &PixelRow, row: &mut [f32]) {
-        for (number, out) in row.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
-            let pixels = [one.group(number), two.group(number)];
-            if pixels[0] == pixels[1] {
-                out.fill(0.0);
-                continue;
-            }
-            for (pixels, [l, a, b]) in pixels.into_iter().zip(&mut self.colours) {
-                self.steps.make(&self.converter, pixels, &mut LabsMut { l, a, b });
-            }
-            let [one, two] = self.colours.each_ref().map(|[l, a, b]| Labs { l, a, b });
-            self.group.differences(one, two, out);
+    fn differences(&mut self, pixels: [Pixels<'_>; 2], out: &mut Singles) {
+        for (pixels, [l, a, b]) in pixels.into_iter().zip(&mut self.colours) {
+            self.steps.make(&self.converter, pixels, &mut LabsMut { l, a, b });
+        }
+        let [one, two] = self.colours.each_ref().map(|[l, a, b]| Labs { l, a, b });
+        self.group.differences(one, two, out);
+    }
+}
+
+/// Goes through a row. Groups that are equal differ by exactly 0.
+#[inline(always)]
+fn in_groups(
+    one: &PixelRow,
+    two: &PixelRow,
+    row: &mut [f32],
+    mut differences: impl FnMut([Pixels<'_>; 2], &mut Singles),
+) {
+    for (number, out) in row.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+        let pixels = [one.group(number), two.group(number)];
+        if pixels[0] == pixels[1] {
+            out.fill(0.0);
+        } else {
+            differences(pixels, out);
         }
     }
 }

@@ -3,7 +3,8 @@
 use visus_video::Chroma;
 
 use super::INFO;
-use crate::made::{Content, assert_scores, format, frame, score, score_pair};
+use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score, score_pair};
+use crate::simd::level_tests;
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);
@@ -49,4 +50,14 @@ fn odd_sizes_are_scored_and_pictures_without_chroma_refused() {
     }
     let grey = frame(format(32, 32, Chroma::C400, 8), Content::Noise, 1);
     assert!(score_pair(&INFO, &[], &grey, &grey).unwrap_err().to_string().contains("chroma"));
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let formats = [(40, 30), (131, 9), (256, 5), (1, 3)].map(|(width, height)| {
+            [(Chroma::C420, 8), (Chroma::C422, 10), (Chroma::C444, 12), (Chroma::C444, 16)]
+                .map(|(chroma, depth)| format(width, height, chroma, depth))
+        });
+        assert_as_scalar(level, &INFO, &[], formats.as_flattened());
+    }
 }

@@ -55,3 +55,9 @@ pub use log2::log2;
 pub use pow::pow;
 pub use single::{log2f, powf, powf_in_range};
 pub use trig::{cos, sin};
+
+/// The figures of [`powf`], for vectors that take its steps.
+#[cfg(target_arch = "x86_64")]
+pub mod powf_tables {
+    pub use super::tables::single::{EXP2_POLY, EXP2_POWERS, LOG2_CENTRES, POWF_LOG2_POLY};
+}

@@ -25,6 +25,12 @@ impl Target {
         matches!(self.0, Level::Avx2 | Level::Avx512)
     }
 
+    /// Proof of AVX-512, where this is the level.
+    #[cfg(target_arch = "x86_64")]
+    pub fn avx512(self) -> Option<super::avx512::Avx512> {
+        super::avx512::Avx512::new(self.0)
+    }
+
     /// How many `f32` a vector holds.
     pub fn lanes_of_singles(self) -> usize {
         match self.0 {
