@@ -28,6 +28,8 @@ const WIDEST: usize = 96;
 const NARROWEST: usize = 8;
 /// Frames that are looked ahead once the start is found.
 const AHEAD: usize = 32;
+/// An offset of up to this part of the frames that are looked ahead is plain: most of them then have their like.
+const PLAIN_SHARE: usize = 4;
 /// Frames on their way between threads, per side.
 const UNDERWAY: usize = 4;
 /// How long a wait lasts before it looks at the switch.
@@ -237,8 +239,7 @@ impl Look {
 
 impl Pairer {
     fn find_start(&mut self, cancel: &Cancel, far: FarSearch<'_>) -> Result<(), MediaError> {
-        let wanted = if self.sync == Sync::Off { 1 } else { self.capacity };
-        self.fill(wanted, cancel)?;
+        self.fill_for_start(cancel)?;
         for side in &mut self.sides {
             if let (true, Some(Err(_))) = (side.held.is_empty(), &side.ended) {
                 return Err(side
@@ -266,6 +267,20 @@ impl Pairer {
         findings.start = Some(start);
         findings.brightness = self.aligner.brightness();
         Ok(())
+    }
+
+    /// Fills the windows as far as the start needs. Most pairs begin together or nearly so, which a few frames show; memory
+    /// for more is taken only where they do not.
+    fn fill_for_start(&mut self, cancel: &Cancel) -> Result<(), MediaError> {
+        if self.sync == Sync::Off {
+            return self.fill(1, cancel);
+        }
+        let few = self.capacity.min(AHEAD);
+        self.fill(few, cancel)?;
+        let plain = |start: Start| {
+            start.is_good() && start.skip_reference.max(start.skip_distorted) <= few / PLAIN_SHARE
+        };
+        if self.aligner.start().is_some_and(plain) { Ok(()) } else { self.fill(self.capacity, cancel) }
     }
 
     /// The start as the windows tell it. Where the pictures are not alike and bars are on one side only, they are looked at
