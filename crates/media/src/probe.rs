@@ -66,6 +66,11 @@ impl Probe {
             let finished = tools.ask_first_frame(path, probe.stream, &|| cancel.is_fired())?;
             probe.interlacing = interlacing_of_frame(&finished.stdout);
         }
+        if probe.codec == "av1" {
+            // Only some versions of ffprobe, 5.0 to 7, tell of grain themselves.
+            let finished = tools.trace_headers(path, probe.stream, &|| cancel.is_fired())?;
+            probe.film_grain |= grain_in_headers(&finished.stderr);
+        }
         Ok(probe)
     }
 
@@ -106,12 +111,21 @@ const ALWAYS_WHOLE: [&str; 7] = ["vp8", "vp9", "av1", "png", "gif", "apng", "web
 
 /// From the answer about a first frame; nothing is concluded from what is not there.
 fn interlacing_of_frame(json: &str) -> Interlacing {
-    let frame = serde_json::from_str::<serde_json::Value>(json).unwrap_or_default()["frames"][0].take();
+    let answer: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
+    let frame = &answer["frames"][0];
     match (frame["interlaced_frame"].as_u64(), frame["top_field_first"].as_u64()) {
         (Some(1), Some(1)) => Interlacing::TopFieldFirst,
         (Some(1), _) => Interlacing::BottomFieldFirst,
         _ => Interlacing::Unknown,
     }
+}
+
+/// A line reads `[trace_headers @ 0x5] 130    apply_grain    1 = 1`.
+fn grain_in_headers(trace: &str) -> bool {
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    trace.lines().map(words).any(|words| {
+        words.iter().any(|word| word == "apply_grain") && words.last().is_some_and(|value| value == "1")
+    })
 }
 
 fn check_file(path: &Path) -> Result<(), MediaError> {
@@ -352,6 +366,13 @@ mod tests {
             (of("{}"), of(""), of("[]")),
             (Interlacing::Unknown, Interlacing::Unknown, Interlacing::Unknown)
         );
+    }
+
+    #[test]
+    fn grain_is_in_the_headers() {
+        let trace = "[trace_headers @ 0x5] 96   film_grain_params_present   1 = 1\n[trace_headers @ 0x5] 130   apply_grain   1 = 1\n";
+        assert!(grain_in_headers(trace));
+        assert!(!grain_in_headers(&trace.replace("1 = 1", "0 = 0")) && !grain_in_headers(""));
     }
 
     #[test]

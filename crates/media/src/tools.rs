@@ -108,6 +108,23 @@ impl Tools {
         self.ask(path, &words, cancelled)
     }
 
+    /// Has ffmpeg write down the headers of a stream's first packets, by the names that the codec's standard gives them.
+    pub(crate) fn trace_headers(
+        &self,
+        path: &Path,
+        stream: u64,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Finished, MediaError> {
+        let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", "info"].map(Into::into).to_vec();
+        args.extend(input_args(path));
+        args.extend(["-map".into(), format!("0:{stream}").into(), "-c".into(), "copy".into()]);
+        let words = ["-frames:v", "2", "-bsf:v", "trace_headers", "-f", "null", "-"];
+        args.extend(words.map(OsString::from));
+        let errand = self.errand(&self.ffmpeg, args, PROBE_LIMIT);
+        visus_child::run(&errand, cancelled, || {})
+            .map_err(|broken| self.broken("ffmpeg", broken, errand.limit))
+    }
+
     fn ask(&self, path: &Path, words: &[&str], cancelled: &dyn Fn() -> bool) -> Result<Finished, MediaError> {
         let fixed = ["-v", "error", "-hide_banner", "-of", "json"];
         let mut args: Vec<OsString> = fixed.iter().chain(words).map(OsString::from).collect();

@@ -208,6 +208,8 @@ fn what_makes_two_videos_incomparable_is_said() {
     scene.encode("crop=320:136,pad=320:180:0:22:black", X264, "wide_bars.mp4");
     scene.encode("scale=320:136,pad=320:180:0:22:black", X264, "fitted.mp4");
     scene.encode("eq=brightness=0.08", X264, "bright.mp4");
+    let av1 = ["-c:v", "libsvtav1", "-preset", "12", "-crf", "30"];
+    scene.encode("", &[&av1[..], &["-svtav1-params", "film-grain=20"]].concat(), "grain.mkv");
     for (reference, distorted, verdict, code) in [
         ("ref.mkv", "pq.mp4", Verdict::No, "hdr"),
         ("pq.mp4", "pq.mp4", Verdict::Warn, "hdr"),
@@ -219,11 +221,20 @@ fn what_makes_two_videos_incomparable_is_said() {
         ("wide_bars.mp4", "ref.mkv", Verdict::Warn, "black_bars"),
         ("ref.mkv", "fitted.mp4", Verdict::No, "black_bars"),
         ("ref.mkv", "bright.mp4", Verdict::Warn, "brightness"),
+        ("ref.mkv", "grain.mkv", Verdict::Warn, "film_grain"),
     ] {
         let scored = score(&scene.path(reference), &scene.path(distorted), &options()).unwrap();
         assert!(has(&scored, code, ""), "{distorted}: {:?}", scored.comparability);
         assert_eq!(scored.comparability.verdict(), verdict, "{distorted}: {:?}", scored.comparability);
     }
+}
+
+#[test]
+fn an_encode_without_grain_is_not_called_grainy() {
+    let scene = Scene::new("320x180", 25, 30);
+    let smooth = scene.encode("", &["-c:v", "libsvtav1", "-preset", "12", "-crf", "30"], "smooth.mkv");
+    let scored = score(&scene.path("ref.mkv"), &smooth, &options()).unwrap();
+    assert!(!has(&scored, "film_grain", ""), "{:?}", scored.comparability);
 }
 
 #[test]
