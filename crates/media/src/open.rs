@@ -166,16 +166,25 @@ fn look(input: &Input, tools: Option<&Tools>, cancel: &Cancel) -> Result<Looked,
     })
 }
 
+/// What a thread came to; its panic goes on here.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 impl Probed {
     /// Looks at both inputs at once. If both fail, the error names both.
     pub fn new(inputs: [Input; 2], options: &PairOptions) -> Result<Self, MediaError> {
         let encoded = inputs.iter().any(Input::is_encoded);
-        let tools = if encoded { Some(Tools::find(options.launch.clone(), &options.purpose)?) } else { None };
-        let looked = std::thread::scope(|scope| {
+        let located = || Tools::located(options.launch.clone(), &options.purpose);
+        let tools = encoded.then(located).transpose()?;
+        // Three programs are asked at once: starting one takes about as long as decoding ten frames.
+        let (tools, looked) = std::thread::scope(|scope| {
+            let version = scope.spawn(|| tools.clone().map(Tools::with_version).transpose());
             let other = scope.spawn(|| look(&inputs[1], tools.as_ref(), &options.cancel));
             let first = look(&inputs[0], tools.as_ref(), &options.cancel);
-            (first, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            (joined(version), (first, joined(other)))
         });
+        let tools = tools?;
         let (reference, distorted) = match looked {
             (Ok(reference), Ok(distorted)) => (reference, distorted),
             (Err(a), Err(b)) => return Err(MediaError::both(a, b)),

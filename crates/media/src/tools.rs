@@ -59,16 +59,25 @@ impl Tools {
     /// Looks for both programs: the variables `VISUS_FFMPEG` and `VISUS_FFPROBE`, then PATH. `purpose` is what they are
     /// wanted for: it ends the sentence that says they are not there.
     pub fn find(launch: Launch, purpose: &str) -> Result<Self, MediaError> {
+        Self::located(launch, purpose)?.with_version()
+    }
+
+    /// Where both programs are. ffprobe can be asked already; ffmpeg's version is not known yet.
+    pub(crate) fn located(launch: Launch, purpose: &str) -> Result<Self, MediaError> {
         let ffprobe = locate("ffprobe", "VISUS_FFPROBE", purpose)?;
         let ffmpeg = locate("ffmpeg", "VISUS_FFMPEG", purpose)?;
-        let mut tools = Self { ffmpeg, ffprobe, version: String::new(), knows_fps_mode: true, launch };
-        let words = tools.ask_version()?;
-        tools.knows_fps_mode = knows_fps_mode(&words);
-        tools.version = name_of_version(&words).ok_or_else(|| MediaError::ToolBroken {
+        Ok(Self { ffmpeg, ffprobe, version: String::new(), knows_fps_mode: true, launch })
+    }
+
+    /// The same, with what ffmpeg says of itself.
+    pub(crate) fn with_version(mut self) -> Result<Self, MediaError> {
+        let words = self.ask_version()?;
+        self.knows_fps_mode = knows_fps_mode(&words);
+        self.version = name_of_version(&words).ok_or_else(|| MediaError::ToolBroken {
             tool: "ffmpeg",
-            reason: format!("{} does not tell its version", tools.ffmpeg.display()),
+            reason: format!("{} does not tell its version", self.ffmpeg.display()),
         })?;
-        Ok(tools)
+        Ok(self)
     }
 
     pub fn limit(&self) -> Duration {
