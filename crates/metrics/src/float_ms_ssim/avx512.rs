@@ -42,7 +42,7 @@ fn sum_cells<const N: usize>(one: OnMultipliers, rows: &[SplitRow<'_>; TAPS], at
     for (row, weights) in rows.iter().zip(&FILTER) {
         let (even, odd) = (&row.even[at..][..N * LANES + LANES], &row.odd[at..][..N * LANES + LANES]);
         for (tap, weight) in weights.iter().enumerate() {
-            let side = if tap % 2 == 0 { even } else { odd };
+            let side = if tap.is_multiple_of(2) { even } else { odd };
             for (cell, sum) in sums.iter_mut().enumerate() {
                 *sum = add(one, tap, *sum, weighted(side, cell * LANES + tap / 2, *weight));
             }
@@ -60,11 +60,11 @@ fn weighted(samples: &[f32], at: usize, weight: f32) -> __m512d {
     _mm512_cvtps_pd(_mm256_mul_ps(samples, _mm256_set1_ps(weight)))
 }
 
-/// Half of the sums by the adders, which also convert; the others on the multipliers.
+/// A third of the sums by the adders, which also convert; the others on the multipliers.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn add(one: OnMultipliers, number: usize, sum: __m512d, term: __m512d) -> __m512d {
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         _mm512_add_pd(sum, term)
     } else {
         _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)

@@ -286,7 +286,7 @@ fn wide(samples: __m256, tap: usize) -> __m512d {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn sum(one: OnMultipliers, tap: usize, sum: __m512d, term: __m512d) -> __m512d {
-    if tap % 2 == 0 {
+    if tap.is_multiple_of(2) {
         _mm512_add_pd(sum, term)
     } else {
         _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)
