@@ -5,6 +5,8 @@
 //!
 //! Both sides must be 176 or more, so that the 11x11 window fits into the smallest scale.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod pyramid;
 pub mod scalar;
 #[cfg(test)]
@@ -12,7 +14,7 @@ mod tests;
 
 use visus_video::Format;
 
-use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Windows};
+use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Samples, Windows};
 use crate::math::pow;
 use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
@@ -96,8 +98,9 @@ impl Metric for MsSsim {
             decibels: Decibels::new(&self.options, format),
             reference: Pyramid::new(width, height),
             distorted: Pyramid::new(width, height),
-            halver: Halver::new(width),
-            windows: Windows::new(width),
+            halver: Halver::new(width, Target::new(level)),
+            windows: Windows::new(width, Target::new(level)),
+            samples: Samples::of_depth(format.depth()),
             target: Target::new(level),
         }))
     }
@@ -111,6 +114,8 @@ struct MsSsimExtractor {
     distorted: Pyramid,
     halver: Halver,
     windows: Windows,
+    /// Those of the largest scale.
+    samples: Samples,
     target: Target,
 }
 
@@ -119,10 +124,10 @@ impl MsSsimExtractor {
         let counts = self.terms || LUMINANCE_EXPONENTS[scale] != 0.0;
         let luminance = if counts { Luminance::Wanted } else { Luminance::Skipped };
         self.windows.measure(
-            self.target,
             &self.reference.planes[scale],
             &self.distorted.planes[scale],
             luminance,
+            if scale == 0 { self.samples } else { Samples::Any },
         )
     }
 }

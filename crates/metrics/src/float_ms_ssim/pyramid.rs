@@ -3,8 +3,12 @@
 use visus_video::Frame;
 
 use super::SCALES;
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::scalar::{self, ColumnSums, LANES, SplitRow, TAPS};
 use crate::picture::FloatPlane;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::avx512::Avx512;
 use crate::simd::{Adder, OnMultipliers, Plain, Target};
 
 /// Split rows that are kept. The nine rows around an output row, mirrored ones included, lie in nine neighbouring rows
@@ -77,11 +81,20 @@ pub enum Values {
 pub struct Halver {
     ring: Ring,
     columns: Box<ColumnSums>,
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
 }
 
 impl Halver {
-    pub fn new(width: usize) -> Self {
-        Self { ring: Ring::new(width), columns: Box::new(ColumnSums::ZERO) }
+    pub fn new(width: usize, target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
+        Self {
+            ring: Ring::new(width),
+            columns: Box::new(ColumnSums::ZERO),
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+        }
     }
 
     /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up. `prepare` is called for each
@@ -106,6 +119,14 @@ impl Halver {
             ready = needed;
             let rows = self.ring.around(2 * y, from.height());
             let out = &mut to.padded_row_mut(y)[..lanes];
+            #[cfg(target_arch = "x86_64")]
+            if let Some(proof) = self.avx512 {
+                match values {
+                    Values::Samples => avx512::halve_samples(proof, &rows, out),
+                    Values::Any => avx512::halve_row(proof, &rows, out),
+                }
+                continue;
+            }
             match values {
                 Values::Samples => self.columns.halve_samples(adder, &rows, out),
                 Values::Any => scalar::halve_row(adder, &rows, out),
@@ -205,7 +226,7 @@ mod tests {
             }
             let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
             // Memory made for a wider picture serves narrower ones.
-            let mut halver = Halver::new(width + 19);
+            let mut halver = Halver::new(width + 19, target);
             target.run(
                 #[inline(always)]
                 || {

@@ -23,7 +23,7 @@ const QUARTER: [[f32; 5]; 5] = [
     [0.016114, -0.010146, -0.047149, 0.160885, 0.363505],
 ];
 
-const FILTER: [[f32; TAPS]; TAPS] = unfold();
+pub const FILTER: [[f32; TAPS]; TAPS] = unfold();
 
 const fn unfold() -> [[f32; TAPS]; TAPS] {
     let mut filter = [[0.0; TAPS]; TAPS];
@@ -113,7 +113,7 @@ const STRETCH: usize = 256;
 const COLUMNS: usize = STRETCH + LANES;
 
 /// Five columns of an output, or pairs of them that lie side by side in a split row.
-const STEPS: usize = TAPS.div_ceil(2);
+pub const STEPS: usize = TAPS.div_ceil(2);
 
 /// Sums of columns. An output `x` is the sum of `steps[k][x + k]`: columns `2 k` and `2 k + 1` of the filter.
 #[derive(Debug)]

@@ -6,6 +6,8 @@
 //!
 //! Where the shrunk picture is smaller than the window libvmaf answers 0 or NaN instead of refusing; so does this.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod decibel;
 pub mod scalar;
 mod shrink;
@@ -19,7 +21,7 @@ use crate::picture::FloatPlane;
 use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
-pub(crate) use window::{Luminance, Means, Windows};
+pub(crate) use window::{Luminance, Means, Samples, Windows};
 
 pub static INFO: Info = Info {
     name: "float_ssim",
@@ -98,6 +100,7 @@ struct SsimExtractor {
     distorted: FloatPlane,
     columns: Vec<f64>,
     windows: Windows,
+    samples: Samples,
     target: Target,
 }
 
@@ -111,7 +114,8 @@ impl SsimExtractor {
             reference: FloatPlane::new(width, height),
             distorted: FloatPlane::new(width, height),
             columns: vec![0.0; format.width()],
-            windows: Windows::new(width),
+            windows: Windows::new(width, target),
+            samples: if factor == 1 { Samples::of_depth(format.depth()) } else { Samples::Any },
             target,
         }
     }
@@ -134,7 +138,7 @@ impl Extractor for SsimExtractor {
         if self.reference.width() >= scalar::TAPS && self.reference.height() >= scalar::TAPS {
             self.load(window.current);
         }
-        let means = self.windows.measure(self.target, &self.reference, &self.distorted, Luminance::Wanted);
+        let means = self.windows.measure(&self.reference, &self.distorted, Luminance::Wanted, self.samples);
         let Means { ssim, luminance, contrast, structure } = means;
         let scores = [self.decibels.apply(ssim), luminance, contrast, structure];
         raw.copy_from_slice(&scores[..raw.len()]);

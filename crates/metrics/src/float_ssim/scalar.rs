@@ -22,8 +22,8 @@ pub const SIGNALS: usize = 5;
 
 /// Stabilising constants of Wang et al., for a range of 255: `(0.01 L)^2`, `(0.03 L)^2` and half of that.
 const C1: f32 = (0.01 * 255.0) * (0.01 * 255.0);
-const C2: f32 = (0.03 * 255.0) * (0.03 * 255.0);
-const C3: f32 = C2 / 2.0;
+pub const C2: f32 = (0.03 * 255.0) * (0.03 * 255.0);
+pub const C3: f32 = C2 / 2.0;
 
 /// Neighbouring pixels of one signal.
 pub type Lane<T> = [T; LANES];

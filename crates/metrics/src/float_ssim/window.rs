@@ -3,6 +3,8 @@
 //! Five pictures are filtered (both inputs, their squares, their product), rows first. Only the eleven filtered rows
 //! that the next window covers are kept, so nothing but the inputs is as large as a picture.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Batches;
 use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS};
 use crate::picture::FloatPlane;
 use crate::simd::{Adder, OnMultipliers, Plain, Target};
@@ -12,6 +14,21 @@ use crate::simd::{Adder, OnMultipliers, Plain, Target};
 pub enum Luminance {
     Wanted,
     Skipped,
+}
+
+/// What is known of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Samples {
+    /// Whole numbers from 0 to 255.
+    Whole,
+    Any,
+}
+
+impl Samples {
+    /// Those of a picture of this depth, on the 8-bit scale and of its full size.
+    pub fn of_depth(depth: u8) -> Self {
+        if depth == 8 { Self::Whole } else { Self::Any }
+    }
 }
 
 /// Means over all windows, rounded to `f32` as libvmaf does.
@@ -25,16 +42,59 @@ pub struct Means {
 
 /// Sums over all windows, in the order of the pixels.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    ssim: f64,
-    luminance: f64,
-    contrast: f64,
-    structure: f64,
+pub struct Sums {
+    pub ssim: f64,
+    pub luminance: f64,
+    pub contrast: f64,
+    pub structure: f64,
 }
 
-/// Memory for pictures up to a width.
+/// Memory for pictures up to a width, and how the windows are gone through.
 #[derive(Debug)]
-pub struct Windows {
+pub enum Windows {
+    ByRows(Target, ByRows),
+    #[cfg(target_arch = "x86_64")]
+    InBatches(Box<Batches>),
+}
+
+impl Windows {
+    pub fn new(width: usize, target: Target) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(proof) = target.avx512() {
+            return Self::InBatches(Box::new(Batches::new(proof, width)));
+        }
+        Self::ByRows(target, ByRows::new(width))
+    }
+
+    /// The statistic of a pair of planes. `ssim` and `luminance` have no meaning if luminance is skipped.
+    ///
+    /// # Panics
+    /// If the planes are wider than the memory, or differ in size.
+    pub fn measure(
+        &mut self,
+        reference: &FloatPlane,
+        distorted: &FloatPlane,
+        luminance: Luminance,
+        samples: Samples,
+    ) -> Means {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = samples;
+        let (width, height) = (reference.width(), reference.height());
+        if width < TAPS || height < TAPS {
+            return Means::without_windows(width, height);
+        }
+        let sums = match self {
+            Self::ByRows(target, rows) => rows.measure(*target, reference, distorted, luminance),
+            #[cfg(target_arch = "x86_64")]
+            Self::InBatches(batches) => batches.sums(reference, distorted, luminance, samples),
+        };
+        sums.means(((width - TAPS + 1) * (height - TAPS + 1)) as f64)
+    }
+}
+
+/// A row of windows at a time.
+#[derive(Debug)]
+pub struct ByRows {
     /// A row of each signal.
     rows: [Vec<f32>; SIGNALS],
     /// `TAPS` rows of cells, filtered along the row; row `y` of the picture is in slot `y % TAPS`.
@@ -46,7 +106,7 @@ const fn cells(columns: usize) -> usize {
     columns.div_ceil(LANES)
 }
 
-impl Windows {
+impl ByRows {
     pub fn new(width: usize) -> Self {
         let cells = cells(width);
         Self {
@@ -55,22 +115,14 @@ impl Windows {
         }
     }
 
-    /// The statistic of a pair of planes. `ssim` and `luminance` have no meaning if luminance is skipped.
-    ///
-    /// # Panics
-    /// If the planes are wider than the memory, or differ in size.
-    pub fn measure(
+    fn measure(
         &mut self,
         target: Target,
         reference: &FloatPlane,
         distorted: &FloatPlane,
         luminance: Luminance,
-    ) -> Means {
-        let (width, height) = (reference.width(), reference.height());
-        if width < TAPS || height < TAPS {
-            return Means::without_windows(width, height);
-        }
-        let sums = target.run(
+    ) -> Sums {
+        target.run(
             #[inline(always)]
             || {
                 if target.is_wide() {
@@ -79,8 +131,7 @@ impl Windows {
                     self.sums(Plain, reference, distorted, luminance)
                 }
             },
-        );
-        sums.means(((width - TAPS + 1) * (height - TAPS + 1)) as f64)
+        )
     }
 
     #[inline(always)]
@@ -144,17 +195,18 @@ impl Windows {
 }
 
 /// The terms of neighbouring pixels.
-struct Terms {
-    luminance: Lane<f64>,
-    contrast: Lane<f64>,
-    structure: Lane<f64>,
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    pub luminance: Lane<f64>,
+    pub contrast: Lane<f64>,
+    pub structure: Lane<f64>,
 }
 
 impl Terms {
-    const ZERO: Self = Self { luminance: [0.0; LANES], contrast: [0.0; LANES], structure: [0.0; LANES] };
+    pub const ZERO: Self = Self { luminance: [0.0; LANES], contrast: [0.0; LANES], structure: [0.0; LANES] };
 
     #[inline(always)]
-    fn of(moments: &Cell, luminance: Luminance) -> Self {
+    pub fn of(moments: &Cell, luminance: Luminance) -> Self {
         let (contrast, structure) = scalar::contrast_structure(moments);
         let luminance = match luminance {
             Luminance::Wanted => scalar::luminance(moments),
@@ -167,7 +219,7 @@ impl Terms {
 impl Sums {
     /// Adds the first `count` pixels.
     #[inline(always)]
-    fn add(&mut self, terms: &Terms, count: usize, luminance: Luminance) {
+    pub fn add(&mut self, terms: &Terms, count: usize, luminance: Luminance) {
         if count == LANES {
             // The same with a length that the compiler knows.
             self.add_lanes(terms, LANES, luminance);
@@ -214,6 +266,48 @@ impl Means {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Level;
+    use crate::made::Noise;
+    use crate::simd::level_tests;
+
+    fn noise(width: usize, height: usize, seed: u32, sample: impl Fn(u32) -> f32) -> FloatPlane {
+        let (mut noise, mut plane) = (Noise::new(seed), FloatPlane::new(width, height));
+        for y in 0..height {
+            plane.row_mut(y).fill_with(|| sample(noise.below(65_536)));
+        }
+        plane
+    }
+
+    fn check_means(target: Target, (width, height): (usize, usize), samples: Samples) {
+        // Whole samples, or fractions on both sides of zero.
+        let sample = |number: u32| match samples {
+            Samples::Whole => (number >> 8) as f32,
+            Samples::Any => number as f32 * 0.0051 - 57.3,
+        };
+        let (one, two) = (noise(width, height, 1, sample), noise(width, height, 2, sample));
+        let mut plain = Windows::ByRows(Target::new(Level::Scalar), ByRows::new(width));
+        // Memory made for a wider picture serves narrower ones.
+        let mut windows = Windows::new(width + 50, target);
+        for luminance in [Luminance::Wanted, Luminance::Skipped, Luminance::Wanted] {
+            let expected = plain.measure(&one, &two, luminance, samples);
+            let got = windows.measure(&one, &two, luminance, samples);
+            assert_eq!((got.contrast, got.structure), (expected.contrast, expected.structure));
+            if luminance == Luminance::Wanted {
+                assert_eq!((got.ssim, got.luminance), (expected.ssim, expected.luminance));
+            }
+        }
+    }
+
+    level_tests! {
+        fn means_equal_those_of_plain_rows(level) {
+            let sizes = [(11, 11), (12, 40), (19, 22), (26, 33), (177, 54), (186, 23), (187, 21), (370, 65), (1030, 32)];
+            for size in sizes {
+                for samples in [Samples::Whole, Samples::Any] {
+                    check_means(Target::new(level), size, samples);
+                }
+            }
+        }
+    }
 
     #[test]
     fn too_small_pictures_follow_the_reference() {

@@ -33,6 +33,12 @@ impl OnMultipliers {
         // If the compiler knew the factor, it would make an addition of it.
         Self { one: black_box(1.0) }
     }
+
+    /// The factor.
+    #[inline(always)]
+    pub fn one(self) -> f64 {
+        self.one
+    }
 }
 
 impl Adder for OnMultipliers {

@@ -71,7 +71,7 @@ vector_functions! {
     pub fn find(known: &Known, pixels: Pixels<'_>, out: &mut LabsMut<'_>, unknown: &mut Unknown) {
         let (mut keys, mut slots) = ([0u32; GROUP], [0u32; GROUP]);
         for at in (0..GROUP).step_by(LANES) {
-            let samples = [pixels.y, pixels.u, pixels.v].map(|plane| _mm512_cvtepu16_epi32(x86::load256(plane, at)));
+            let samples = [load(pixels.y, at), load(pixels.u, at), load(pixels.v, at)];
             x86::store512(&mut keys, at, key_of(known, samples));
             x86::store512(&mut slots, at, slot_of(samples));
         }
@@ -90,6 +90,10 @@ vector_functions! {
             x86::store512(&mut unknown.places, unknown.count, kept(places));
             unknown.count += missing.count_ones() as usize;
         }
+    }
+
+    fn load(samples: &[u16; GROUP], at: usize) -> __m512i {
+        _mm512_cvtepu16_epi32(x86::load256(samples, at))
     }
 
     fn counting() -> __m512i {
@@ -114,13 +118,23 @@ vector_functions! {
 
     /// Part `q` of vector `j` is the entry of pixel `4 q + j`.
     fn entries_at(known: &Known, slots: &[u32; GROUP], at: usize) -> [__m512i; 4] {
-        let entry = |pixel: usize| x86::load128(&known.entries, 4 * slots[at + pixel] as usize);
-        [0, 1, 2, 3].map(|j| {
-            let all = _mm512_castsi128_si512(entry(j));
-            let all = _mm512_inserti32x4::<1>(all, entry(4 + j));
-            let all = _mm512_inserti32x4::<2>(all, entry(8 + j));
-            _mm512_inserti32x4::<3>(all, entry(12 + j))
-        })
+        [
+            every_fourth(known, slots, at),
+            every_fourth(known, slots, at + 1),
+            every_fourth(known, slots, at + 2),
+            every_fourth(known, slots, at + 3),
+        ]
+    }
+
+    fn every_fourth(known: &Known, slots: &[u32; GROUP], at: usize) -> __m512i {
+        let entries = _mm512_castsi128_si512(entry(known, slots[at]));
+        let entries = _mm512_inserti32x4::<1>(entries, entry(known, slots[at + 4]));
+        let entries = _mm512_inserti32x4::<2>(entries, entry(known, slots[at + 8]));
+        _mm512_inserti32x4::<3>(entries, entry(known, slots[at + 12]))
+    }
+
+    fn entry(known: &Known, slot: u32) -> __m128i {
+        x86::load128(&known.entries, 4 * slot as usize)
     }
 
     /// Transposes the 4x4 numbers in each part.

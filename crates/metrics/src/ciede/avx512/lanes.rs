@@ -242,7 +242,8 @@ vector_functions! {
 
     /// One of 16 numbers, by the low bits of the lanes.
     pub fn look_up<const N: usize>(table: &[f64; 16], index: Wholes<N>) -> Wides<N> {
-        let [low, high] = [0, 8].map(|half| _mm512_castsi512_pd(x86::load512(table, half)));
+        let (low, high) = (x86::load512(table, 0), x86::load512(table, 8));
+        let (low, high) = (_mm512_castsi512_pd(low), _mm512_castsi512_pd(high));
         let mut out = all(0.0);
         for (out, index) in out.iter_mut().zip(index) {
             *out = _mm512_permutex2var_pd(low, index, high);

@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn roots_and_powers() {
-        // SAFETY: the machine was found to have the features, here and below.
+        // SAFETY: the machine was found to have the features.
         with_avx512(|_| unsafe {
             check(41, 1e-12, 1e6, |x| root_of(x), f64::sqrt);
             check(41, 1e-12, 1e6, |x| reciprocal_of(x), |x| 1.0 / x.sqrt());
@@ -347,6 +347,7 @@ mod tests {
                 + 0.32 * math::cos(3.0 * x + PI / 30.0)
                 - 0.20 * math::cos(4.0 * x - 7.0 * PI / 20.0)
         };
+        // SAFETY: the machine was found to have the features.
         with_avx512(|_| unsafe {
             check(43, -FRAC_PI_2, FRAC_PI_2, |x| sine_of(x), math::sin);
             check(43, 0.0, 3.0 * PI, |x| waves_of(x), waves);
@@ -356,6 +357,7 @@ mod tests {
     #[test]
     fn angles_all_around() {
         let point = |turn: f64, radius: f64| (radius * math::cos(turn), radius * math::sin(turn));
+        // SAFETY: the machine was found to have the features.
         with_avx512(|_| unsafe {
             for radius in [1.0, 3.1e-5, 177.7] {
                 let exact = |turn: f64| math::atan2(point(turn, radius).1, point(turn, radius).0).abs();
@@ -368,6 +370,7 @@ mod tests {
 
     #[test]
     fn seventh_powers_are_those_of_powf() {
+        // SAFETY: the machine was found to have the features.
         with_avx512(|_| unsafe {
             for step in 0..400_000u32 {
                 let x = f32::from_bits(0x3780_0001 + step * 671);

@@ -1,0 +1,425 @@
+//! The windowed statistic with AVX-512.
+//!
+//! Most of the time goes into bringing weighted samples from `f32` to `f64`. The window is symmetric, so a sample with
+//! the weight of one tap also serves the opposite tap, of another window: along a row it is shifted over from the
+//! vector where it was made, and down the columns the sums of eleven windows are under way at the same time, each
+//! getting the same terms in the same order as by definition. Sums begin with their first term instead of zero; that
+//! can change the sign of a zero, which nothing after it sees.
+//!
+//! Where samples are whole numbers below 256, the sums along rows are exact, in whatever order they are taken: samples,
+//! squares and products are whole and below 2^16, and a weight is a whole multiple of 2^-33. So is every term, as it keeps
+//! the leading bits of such a product, and the weights sum up to 1.
+//!
+//! Rows are taken in batches, columns in stretches, such that what is filtered along rows stays near until it is
+//! filtered down the columns.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::scalar::{self, C2, C3, Cell, LANES, SIGNALS, TAPS, WINDOW};
+use super::window::{Luminance, Samples, Sums};
+use crate::picture::FloatPlane;
+use crate::simd::avx512::Avx512;
+use crate::simd::{OnMultipliers, x86};
+
+/// Rows that a batch adds, and rows of windows that it completes.
+const BATCH: usize = 22;
+/// Rows that windows of a batch share with those of the one before.
+const SHARED: usize = TAPS - 1;
+const ROWS: usize = SHARED + BATCH;
+/// Cells of a stretch.
+const STRETCH: usize = 22;
+/// Samples under the windows of a stretch, and what vectors read beyond them.
+const SAMPLES: usize = (LANES * (STRETCH + 1) + TAPS).next_multiple_of(16);
+
+/// So many rows ahead, samples are asked for: the part of a row under a stretch is too short for the processor to see.
+const AHEAD: usize = 4;
+
+/// The signals of a part of a row.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Signals([[f32; SAMPLES]; SIGNALS]);
+
+/// Memory for pictures up to a width.
+#[derive(Debug)]
+pub struct Batches {
+    _proof: Avx512,
+    /// Of a row and of the next one: what was written just now is slow to read.
+    signals: [Signals; 2],
+    /// A stretch, filtered along its rows.
+    along: Box<[[Cell; STRETCH]; ROWS]>,
+    /// The last rows of every stretch in the batch before.
+    shared: Vec<[[Cell; STRETCH]; SHARED]>,
+    terms: TermRows,
+    /// Those of the batch before, which are summed meanwhile.
+    before: TermRows,
+}
+
+/// The terms of all windows of a batch, row by row; zeros beyond the picture.
+#[derive(Debug)]
+struct TermRows {
+    stride: usize,
+    contrast: Vec<f64>,
+    structure: Vec<f64>,
+    luminance: Vec<f64>,
+}
+
+impl TermRows {
+    fn new(stride: usize) -> Self {
+        let terms = || vec![0.0; BATCH * stride];
+        Self { stride, contrast: terms(), structure: terms(), luminance: terms() }
+    }
+
+    /// Adds what needs luminance: itself, and its product with the others.
+    fn add_luminance(&self, rows: Range<usize>, columns: usize, sums: &mut Sums) {
+        for at in rows.flat_map(|row| row * self.stride..row * self.stride + columns) {
+            sums.ssim += self.luminance[at] * self.contrast[at] * self.structure[at];
+            sums.luminance += self.luminance[at];
+        }
+    }
+}
+
+/// Terms that are still to be added, in the order of the pixels. A sum waits for the one before it, so the additions are
+/// spread over other work.
+struct Pending<'a> {
+    contrast: &'a [f64],
+    structure: &'a [f64],
+    sums: Sums,
+}
+
+impl<'a> Pending<'a> {
+    /// The terms of these rows, on top of the sums so far.
+    fn new(terms: &'a TermRows, rows: Range<usize>, sums: Sums) -> Self {
+        let all = rows.start * terms.stride..rows.end * terms.stride;
+        Self { contrast: &terms.contrast[all.clone()], structure: &terms.structure[all], sums }
+    }
+
+    /// The next terms of contrast and structure; zeros, which change no sum, if there are not that many.
+    fn take(&mut self) -> (&'a [f64; ROWS], &'a [f64; ROWS]) {
+        let next = (self.contrast.split_first_chunk(), self.structure.split_first_chunk());
+        let (Some((contrast, contrast_rest)), Some((structure, structure_rest))) = next else {
+            return (&[0.0; ROWS], &[0.0; ROWS]);
+        };
+        (self.contrast, self.structure) = (contrast_rest, structure_rest);
+        (contrast, structure)
+    }
+
+    fn finish(mut self) -> Sums {
+        for (contrast, structure) in self.contrast.iter().zip(self.structure) {
+            self.sums.contrast += contrast;
+            self.sums.structure += structure;
+        }
+        self.sums
+    }
+}
+
+impl Batches {
+    pub fn new(proof: Avx512, width: usize) -> Self {
+        let stretches = width.div_ceil(LANES * STRETCH);
+        let stride = stretches * STRETCH * LANES;
+        Self {
+            _proof: proof,
+            signals: [Signals([[0.0; SAMPLES]; SIGNALS]); 2],
+            along: Box::new([[Cell::ZERO; STRETCH]; ROWS]),
+            shared: vec![[[Cell::ZERO; STRETCH]; SHARED]; stretches],
+            terms: TermRows::new(stride),
+            before: TermRows::new(stride),
+        }
+    }
+
+    /// The sums over all windows, in the order of the pixels. Both planes have the same size and a window fits.
+    pub fn sums(
+        &mut self,
+        reference: &FloatPlane,
+        distorted: &FloatPlane,
+        luminance: Luminance,
+        samples: Samples,
+    ) -> Sums {
+        let columns = reference.width() - TAPS + 1;
+        self.terms.stride = columns.next_multiple_of(LANES);
+        self.before.stride = self.terms.stride;
+        let mut sums = Sums::default();
+        let mut waiting = 0..0;
+        for top in (0..reference.height()).step_by(BATCH) {
+            // SAFETY: the features were detected before the proof was made.
+            sums = unsafe {
+                match samples {
+                    Samples::Whole => {
+                        self.measure::<true>((reference, distorted), top, luminance, waiting, sums)
+                    }
+                    Samples::Any => {
+                        self.measure::<false>((reference, distorted), top, luminance, waiting, sums)
+                    }
+                }
+            };
+            // The first window that a batch completes begins ten rows above it.
+            waiting = SHARED.saturating_sub(top)..BATCH.min(reference.height() - top);
+            std::mem::swap(&mut self.terms, &mut self.before);
+            if luminance == Luminance::Wanted {
+                self.before.add_luminance(waiting.clone(), columns, &mut sums);
+            }
+        }
+        Pending::new(&self.before, waiting, sums).finish()
+    }
+}
+
+/// Weights of a window, of which the last five are the first five again.
+const WEIGHTS: usize = TAPS / 2 + 1;
+
+impl Batches {
+    /// The terms of all windows that end in the rows from `top` on; meanwhile, those that wait are added to the sums.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    fn measure<const WHOLE: bool>(
+        &mut self,
+        (reference, distorted): (&FloatPlane, &FloatPlane),
+        top: usize,
+        luminance: Luminance,
+        waiting: Range<usize>,
+        sums: Sums,
+    ) -> Sums {
+        let one = OnMultipliers::new();
+        let columns = reference.width() - TAPS + 1;
+        let Self { signals, along, shared, terms, before, .. } = self;
+        let mut pending = Pending::new(before, waiting, sums);
+        let mut moments = [Cell::ZERO; BATCH];
+        for (number, shared) in shared.iter_mut().enumerate().take(columns.div_ceil(LANES * STRETCH)) {
+            along[..SHARED].copy_from_slice(shared);
+            let from = number * STRETCH * LANES;
+            let cells = (columns - from).div_ceil(LANES).min(STRETCH);
+            let bottom = reference.height().min(top + BATCH);
+            fill_signals(&mut signals[top % 2], reference, distorted, top, from);
+            for (along, y) in along[SHARED..].iter_mut().zip(top..bottom) {
+                let next = (y + 1).min(bottom - 1);
+                fill_signals(&mut signals[(y + 1) % 2], reference, distorted, next, from);
+                for (signal, samples) in signals[y % 2].0.iter().enumerate() {
+                    filter_along::<WHOLE>(one, samples, &mut along[..cells.next_multiple_of(2)], signal);
+                }
+            }
+            for cell in 0..cells {
+                for signal in 0..SIGNALS {
+                    filter_down(one, along, cell, signal, &mut moments, &mut pending);
+                }
+                let at = from + cell * LANES;
+                let inside = inside(columns.saturating_sub(at));
+                for (row, moments) in moments.iter().enumerate() {
+                    store_terms(terms, row * terms.stride + at, moments, luminance, inside);
+                }
+            }
+            shared.copy_from_slice(&along[BATCH..]);
+        }
+        pending.finish()
+    }
+}
+
+/// Which lanes belong to the first `count` pixels.
+fn inside(count: usize) -> __mmask8 {
+    ((1u32 << count.min(LANES)) - 1) as __mmask8
+}
+
+/// The signals of row `y` from column `from` on, as many as there are and fit.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn fill_signals(
+    signals: &mut Signals,
+    reference: &FloatPlane,
+    distorted: &FloatPlane,
+    y: usize,
+    from: usize,
+) {
+    for plane in [reference, distorted] {
+        let row = plane.row((y + AHEAD).min(plane.height() - 1));
+        for at in (from..from + SAMPLES).step_by(16) {
+            x86::prefetch(row, at);
+        }
+    }
+    let (reference, distorted) = (&reference.row(y)[from..], &distorted.row(y)[from..]);
+    let count = reference.len().min(SAMPLES);
+    let rows = signals.0.each_mut().map(|row| &mut row[..]);
+    scalar::signal_rows(&reference[..count], &distorted[..count], rows);
+}
+
+/// As [`contrast_structure`](scalar::contrast_structure) and [`luminance`](scalar::luminance), where there are pixels.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn store_terms(terms: &mut TermRows, at: usize, moments: &Cell, luminance: Luminance, inside: __mmask8) {
+    let load = |signal: usize| _mm256_castsi256_ps(x86::load256(&moments.0[signal], 0));
+    let (mean, other) = (load(0), load(1));
+    let zero = _mm256_setzero_ps();
+    let variance = _mm256_max_ps(_mm256_sub_ps(load(2), _mm256_mul_ps(mean, mean)), zero);
+    let other_variance = _mm256_max_ps(_mm256_sub_ps(load(3), _mm256_mul_ps(other, other)), zero);
+    let covariance = _mm256_sub_ps(load(4), _mm256_mul_ps(mean, other));
+    let deviations = _mm256_sqrt_ps(_mm256_mul_ps(variance, other_variance));
+    let above = _mm512_mul_pd(_mm512_set1_pd(2.0), _mm512_cvtps_pd(deviations));
+    let above = _mm512_add_pd(above, _mm512_set1_pd(f64::from(C2)));
+    let below = _mm256_add_ps(_mm256_add_ps(variance, other_variance), _mm256_set1_ps(C2));
+    let contrast = _mm512_div_pd(above, _mm512_cvtps_pd(below));
+    let flat = _mm256_cmp_ps_mask::<_CMP_LT_OQ>(covariance, zero)
+        & _mm256_cmp_ps_mask::<_CMP_LE_OQ>(deviations, zero);
+    let covariance = _mm256_mask_mov_ps(covariance, flat, zero);
+    let structure = _mm256_div_ps(
+        _mm256_add_ps(covariance, _mm256_set1_ps(C3)),
+        _mm256_add_ps(deviations, _mm256_set1_ps(C3)),
+    );
+    let structure = _mm512_cvtps_pd(structure);
+    x86::store512(&mut terms.contrast, at, _mm512_castpd_si512(_mm512_maskz_mov_pd(inside, contrast)));
+    x86::store512(&mut terms.structure, at, _mm512_castpd_si512(_mm512_maskz_mov_pd(inside, structure)));
+    if luminance == Luminance::Wanted {
+        terms.luminance[at..][..LANES].copy_from_slice(&scalar::luminance(moments));
+    }
+}
+
+/// Eight samples from `at` on with the weight of a tap.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn weighted(samples: &[f32; SAMPLES], at: usize, tap: usize) -> __m512d {
+    wide(_mm256_castsi256_ps(x86::load256(samples, at + tap)), tap)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn wide(samples: __m256, tap: usize) -> __m512d {
+    _mm512_cvtps_pd(_mm256_mul_ps(samples, _mm256_set1_ps(WINDOW[tap])))
+}
+
+/// Half of the sums by the adders, which also convert; the others on the multipliers.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn sum(one: OnMultipliers, tap: usize, sum: __m512d, term: __m512d) -> __m512d {
+    if tap.is_multiple_of(2) {
+        _mm512_add_pd(sum, term)
+    } else {
+        _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)
+    }
+}
+
+/// The window along a row. What taps 1 to 4 have made of the vector after this one is kept for it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn filter_along<const WHOLE: bool>(
+    one: OnMultipliers,
+    samples: &[f32; SAMPLES],
+    out: &mut [Cell],
+    signal: usize,
+) {
+    let made = |at: usize| [1, 2, 3, 4].map(|tap| weighted(samples, at, tap));
+    let mut now = made(0);
+    for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        let at = 2 * pair * LANES;
+        let middle = made(at + LANES);
+        let next = made(at + 2 * LANES);
+        let first = terms_along(samples, at, &now, &middle);
+        let second = terms_along(samples, at + LANES, &middle, &next);
+        let (first, second) = sum_both::<WHOLE>(one, first, second);
+        x86::store256(&mut out[0].0[signal], 0, _mm256_castps_si256(_mm512_cvtpd_ps(first)));
+        x86::store256(&mut out[1].0[signal], 0, _mm256_castps_si256(_mm512_cvtpd_ps(second)));
+        now = next;
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn terms_along(
+    samples: &[f32; SAMPLES],
+    at: usize,
+    now: &[__m512d; 4],
+    next: &[__m512d; 4],
+) -> [__m512d; TAPS] {
+    [
+        weighted(samples, at, 0),
+        now[0],
+        now[1],
+        now[2],
+        now[3],
+        weighted(samples, at, 5),
+        shifted::<2>(now[3], next[3]),
+        shifted::<4>(now[2], next[2]),
+        shifted::<6>(now[1], next[1]),
+        next[0],
+        weighted(samples, at, 10),
+    ]
+}
+
+/// The sums of two windows, side by side. In the order of the taps, unless the order does not matter.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn sum_both<const WHOLE: bool>(
+    one: OnMultipliers,
+    first: [__m512d; TAPS],
+    second: [__m512d; TAPS],
+) -> (__m512d, __m512d) {
+    if WHOLE {
+        return (sum_in_pairs(one, first), sum_in_pairs(one, second));
+    }
+    let mut sums = (first[0], second[0]);
+    for tap in 1..TAPS {
+        sums = (sum(one, tap, sums.0, first[tap]), sum(one, tap, sums.1, second[tap]));
+    }
+    sums
+}
+
+/// Pairs, then pairs of those: fewer sums wait for each other.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn sum_in_pairs(one: OnMultipliers, terms: [__m512d; TAPS]) -> __m512d {
+    let [a, b, c, d, e, f, g, h, i, j, k] = terms;
+    let (ab, cd, ef, gh, ij) =
+        (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 0, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
+    let (abcd, efgh, ijk) = (sum(one, 1, ab, cd), sum(one, 0, ef, gh), sum(one, 1, ij, k));
+    sum(one, 0, sum(one, 1, abcd, efgh), ijk)
+}
+
+/// Eight numbers from number `BY` of the first vector on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn shifted<const BY: i32>(now: __m512d, next: __m512d) -> __m512d {
+    _mm512_castsi512_pd(_mm512_alignr_epi64::<BY>(_mm512_castpd_si512(next), _mm512_castpd_si512(now)))
+}
+
+/// The window down the columns: row `n` is tap `k` of the window that begins `k` rows above it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn filter_down(
+    one: OnMultipliers,
+    rows: &[[Cell; STRETCH]; ROWS],
+    cell: usize,
+    signal: usize,
+    out: &mut [Cell; BATCH],
+    pending: &mut Pending<'_>,
+) {
+    let (contrast, structure) = pending.take();
+    let mut totals = pending.sums;
+    let mut sums = [_mm512_setzero_pd(); TAPS];
+    macro_rules! row {
+        ($($row:literal)*) => {
+            $(
+                let samples = _mm256_castsi256_ps(x86::load256(&rows[$row][cell].0[signal], 0));
+                add_row::<$row>(one, samples, &mut sums);
+                totals.contrast += contrast[$row];
+                totals.structure += structure[$row];
+                if $row >= SHARED {
+                    let done = _mm512_cvtpd_ps(sums[($row - SHARED) % TAPS]);
+                    x86::store256(&mut out[$row - SHARED].0[signal], 0, _mm256_castps_si256(done));
+                }
+            )*
+        };
+    }
+    row!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+    pending.sums = totals;
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add_row<const ROW: usize>(one: OnMultipliers, samples: __m256, sums: &mut [__m512d; TAPS]) {
+    let mut terms = [_mm512_setzero_pd(); WEIGHTS];
+    for (tap, term) in terms.iter_mut().enumerate() {
+        *term = wide(samples, tap);
+    }
+    for tap in 0..TAPS {
+        // Windows before the first and after the last are not of this batch.
+        if tap <= ROW && ROW - tap < BATCH {
+            let (window, term) = ((ROW - tap) % TAPS, terms[tap.min(TAPS - 1 - tap)]);
+            sums[window] = if tap == 0 { term } else { sum(one, tap, sums[window], term) };
+        }
+    }
+}
