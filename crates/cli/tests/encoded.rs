@@ -125,6 +125,9 @@ fn hardware_that_is_not_there() {
     let auto = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--csv=-", "--hwaccel", "auto"]);
     assert!(auto.status.success(), "{}", stderr(&auto));
     assert_eq!(stdout(&auto), stdout(&plain));
+    let named = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--json"]);
+    let named: Value = serde_json::from_str(&stdout(&named)).unwrap();
+    assert_eq!(named["media"]["distorted"]["decoded_by"], "software");
 }
 
 #[test]
