@@ -126,7 +126,7 @@ impl Decoder {
         (size, frames): ((usize, usize), u64),
     ) -> Result<Self, MediaError> {
         let mut probe = probe.clone();
-        let refused = |source| MediaError::Format { file: probe.file.clone(), source };
+        let refused = |error| MediaError::Format { file: probe.file.clone(), error };
         let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
         probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
         let shrink = format!(",scale={}:{}:flags=area", size.0, size.1);

@@ -261,7 +261,7 @@ impl Probed {
         let chroma = if grey { Chroma::C400 } else { reference.chroma() };
         let depth = reference.depth().max(distorted.depth());
         let format = Format::new(width, height, chroma, depth)
-            .map_err(|source| MediaError::Format { file: self.facts[0].file.clone(), source })?;
+            .map_err(|error| MediaError::Format { file: self.facts[0].file.clone(), error })?;
         Ok(Shape { format, range: range(&self.facts[0]) })
     }
 
