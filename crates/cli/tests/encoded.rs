@@ -97,20 +97,35 @@ fn what_cannot_be_compared_ends_with_3() {
 #[test]
 fn without_ffmpeg_there_is_a_sentence() {
     let folder = clips();
-    let output = common::visus()
-        .current_dir(folder.path())
-        .env("PATH", folder.path())
-        .env_remove("VISUS_FFMPEG")
-        .env_remove("VISUS_FFPROBE")
-        .args(["score", "ref.mkv", "dis.mp4"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let words = stderr(&output);
-    assert!(
-        words.contains("ffprobe not on PATH; install ffmpeg to use") && words.contains("apt install ffmpeg"),
-        "{words}"
-    );
+    for (args, code) in [
+        (&["score", "ref.mkv", "dis.mp4"][..], 1),
+        (&["worst", "ref.mkv", "dis.mp4"], 1),
+        (&["gate", "ref.mkv", "dis.mp4", "--min-mean", "1"], 2),
+        (&["search", "ref.mkv", "--target", "80"], 1),
+    ] {
+        let output = common::visus()
+            .current_dir(folder.path())
+            .env("PATH", folder.path())
+            .env_remove("VISUS_FFMPEG")
+            .env_remove("VISUS_FFPROBE")
+            .args(args)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        let words = stderr(&output);
+        for part in ["ffprobe not on PATH; install ffmpeg to ", "apt install ffmpeg"] {
+            assert!(words.contains(part), "{args:?}: {words}");
+        }
+    }
+}
+
+/// Each thing is said once.
+#[test]
+fn an_unreadable_side_is_named_once() {
+    let folder = clips();
+    std::fs::write(folder.path().join("empty.mp4"), "").unwrap();
+    let output = visus(folder.path(), &["score", "ref.mkv", "empty.mp4"]);
+    assert_eq!(stderr(&output).trim_end(), "visus: the distorted video: empty.mp4 is empty");
 }
 
 /// No test machine need have such hardware: one that is not there is named, and `auto` does without.
@@ -125,6 +140,9 @@ fn hardware_that_is_not_there() {
     let auto = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--csv=-", "--hwaccel", "auto"]);
     assert!(auto.status.success(), "{}", stderr(&auto));
     assert_eq!(stdout(&auto), stdout(&plain));
+    let named = visus(folder.path(), &["score", "ref.mkv", "dis.mp4", "--json"]);
+    let named: Value = serde_json::from_str(&stdout(&named)).unwrap();
+    assert_eq!(named["media"]["distorted"]["decoded_by"], "software");
 }
 
 #[test]

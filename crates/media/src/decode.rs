@@ -20,7 +20,7 @@ use crate::{Delivery, MediaError, Probe, Tools};
 /// How a file is decoded.
 #[derive(Clone, Debug, Default)]
 pub struct DecodeOptions {
-    /// One of ffmpeg's hardware decoders: `auto`, `cuda`, `vaapi`, `qsv`, `videotoolbox`, …
+    /// One of ffmpeg's hardware decoders: `cuda`, `vaapi`, `qsv`, `videotoolbox`, …
     pub hwaccel: Option<String>,
     /// Go on over damage, with what the decoder makes of it.
     pub forgive: bool,
@@ -99,6 +99,24 @@ impl Decoder {
         })
     }
 
+    /// The first hardware decoder that decodes the first frame without a complaint; `None` leaves it to software. ffmpeg's own
+    /// choice complains about each that it does not find, in words that change from version to version.
+    pub(crate) fn find_hardware(
+        tools: &Tools,
+        path: &Path,
+        probe: &Probe,
+        options: &DecodeOptions,
+    ) -> Option<String> {
+        HARDWARE.iter().map(ToString::to_string).find(|name| {
+            let options = DecodeOptions { hwaccel: Some(name.clone()), ..options.clone() };
+            let args = arguments(tools, path, probe, &options, &More { filter: "", frames: Some(1) });
+            let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
+            let finished = visus_child::run(&errand, || options.cancel.is_fired(), || {});
+            let clean = |words: &str| !words.lines().filter_map(Line::parse).any(|line| line.is_error());
+            finished.is_ok_and(|finished| finished.code == 0 && clean(&finished.stderr))
+        })
+    }
+
     /// Starts ffmpeg for small grey pictures of the first frames, to look at a file from afar.
     pub(crate) fn open_small(
         tools: &Tools,
@@ -108,7 +126,7 @@ impl Decoder {
         (size, frames): ((usize, usize), u64),
     ) -> Result<Self, MediaError> {
         let mut probe = probe.clone();
-        let refused = |source| MediaError::Format { file: probe.file.clone(), source };
+        let refused = |error| MediaError::Format { file: probe.file.clone(), error };
         let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
         probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
         let shrink = format!(",scale={}:{}:flags=area", size.0, size.1);
@@ -175,20 +193,16 @@ impl Decoder {
         }
     }
 
-    /// A hardware decoder that was asked for by name must work; with `auto`, ffmpeg tries one after another and decodes in
-    /// software if there is none.
+    /// A hardware decoder that was asked for must work.
     fn first_damage(&self, words: &str) -> Option<String> {
-        let lines = || words.lines().filter_map(Line::parse);
         let Some(name) = &self.hwaccel else { return first_damage(words) };
-        let broken = lines().find(|line| line.is_error() && line.is_about_hardware());
-        match broken.filter(|_| name != "auto") {
+        let broken = |line: &Line<'_>| line.is_error() && line.is_about_hardware();
+        match words.lines().filter_map(Line::parse).find(broken) {
             Some(line) => Some(format!(
                 "the hardware decoder '{name}' cannot be used ({}); without --hwaccel it is decoded in software",
                 line.words()
             )),
-            None => {
-                lines().find(|line| line.is_damage() && !line.is_about_hardware()).map(|line| line.words())
-            }
+            None => first_damage(words),
         }
     }
 
@@ -252,6 +266,9 @@ impl Read for Tap {
         Ok(count)
     }
 }
+
+/// Hardware decoders by ffmpeg's names, in the order in which they are tried.
+const HARDWARE: [&str; 7] = ["cuda", "videotoolbox", "d3d11va", "qsv", "vaapi", "vdpau", "vulkan"];
 
 /// Frames get times of their own, one after another: two that lie closer together than the stated rate allows, or that share
 /// one time stamp, would make ffmpeg complain.
@@ -354,7 +371,8 @@ impl<'a> Line<'a> {
 
     fn is_about_hardware(&self) -> bool {
         let text = self.text.to_ascii_lowercase();
-        let words = ["hwaccel", "device creation failed", "no device available", "hardware", "device type"];
+        let words =
+            ["hwaccel", "device creation", "no device available", "device does not", "hardware", "libcuda"];
         self.speaker.is_some_and(|name| name.starts_with("AVHW"))
             || words.iter().any(|word| text.contains(word))
     }

@@ -26,8 +26,8 @@ pub enum MediaError {
          ({file}); convert the file first"
     )]
     PixelFormat { file: String, pix_fmt: String },
-    #[error("{file}: {source}")]
-    Format { file: String, source: FormatError },
+    #[error("{file}: {error}")]
+    Format { file: String, error: FormatError },
     /// The words of the limit on children, as clients know them.
     #[error("subprocess timed out after {seconds:.1}s (set VMAF_MCP_SUBPROCESS_TIMEOUT_S to override)")]
     TimedOut { seconds: f64 },
@@ -37,15 +37,15 @@ pub enum MediaError {
     Read(#[from] ReadError),
     #[error("{0}")]
     Picture(String),
-    #[error("the {side} video: {source}")]
-    OneSide { side: Side, source: Box<MediaError> },
+    #[error("the {side} video: {error}")]
+    OneSide { side: Side, error: Box<MediaError> },
     #[error("the reference video: {reference}; the distorted video: {distorted}")]
     BothSides { reference: Box<MediaError>, distorted: Box<MediaError> },
 }
 
 impl MediaError {
     pub(crate) fn on(self, side: Side) -> Self {
-        Self::OneSide { side, source: Box::new(self) }
+        Self::OneSide { side, error: Box::new(self) }
     }
 
     pub(crate) fn both(reference: Self, distorted: Self) -> Self {

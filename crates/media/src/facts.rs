@@ -18,6 +18,8 @@ pub struct Facts {
     pub frames: Option<u64>,
     /// What ffprobe knows beyond that; absent for raw and Y4M video.
     pub probe: Option<Probe>,
+    /// The hardware that decodes it; none is software.
+    pub hardware: Option<String>,
 }
 
 impl Facts {
@@ -31,6 +33,7 @@ impl Facts {
             interlacing: probe.interlacing,
             frames: probe.frames,
             probe: Some(probe.clone()),
+            hardware: None,
         }
     }
 
@@ -45,6 +48,7 @@ impl Facts {
             interlacing: info.interlacing,
             frames: source.total_frames(),
             probe: None,
+            hardware: None,
         }
     }
 
@@ -90,6 +94,7 @@ impl Facts {
             for (key, more) in [
                 ("container", json!(probe.container)),
                 ("codec", json!(probe.codec)),
+                ("decoded_by", json!(self.hardware.as_deref().unwrap_or("software"))),
                 ("pixel_format", json!(probe.pix_fmt)),
                 ("matrix", json!(probe.matrix)),
                 ("transfer", json!(probe.transfer)),

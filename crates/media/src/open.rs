@@ -102,6 +102,7 @@ pub struct PairOptions {
     pub display: (usize, usize),
     /// Go on over damage.
     pub forgive: bool,
+    /// One of ffmpeg's hardware decoders, or `auto` for the first that works, else software.
     pub hwaccel: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
     pub skip: [u64; 2],
@@ -269,7 +270,7 @@ impl Probed {
         let chroma = if grey { Chroma::C400 } else { reference.chroma() };
         let depth = reference.depth().max(distorted.depth());
         let format = Format::new(width, height, chroma, depth)
-            .map_err(|source| MediaError::Format { file: self.facts[0].file.clone(), source })?;
+            .map_err(|error| MediaError::Format { file: self.facts[0].file.clone(), error })?;
         Ok(Shape { format, range: range(&self.facts[0]) })
     }
 
@@ -292,8 +293,13 @@ impl Probed {
         let (inputs, facts) = (&self.inputs, &self.facts);
         let far = |views| match &self.tools {
             Some(tools) if inputs.iter().all(Input::is_encoded) => {
-                let decode =
-                    DecodeOptions { forgive: true, cancel: options.cancel.clone(), ..decode.clone() };
+                // A quick look; what it costs to set hardware up would be lost.
+                let decode = DecodeOptions {
+                    forgive: true,
+                    hwaccel: None,
+                    cancel: options.cancel.clone(),
+                    ..decode.clone()
+                };
                 far_search(tools, inputs, facts, &decode, (options.skip, views))
             }
             _ => Ok(None),
@@ -335,8 +341,14 @@ impl Probed {
         Ok(match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
             (Some(source), ..) => source,
             (None, Some(tools), Some(probe)) => {
-                let decoder = Decoder::open(tools, self.inputs[side].path(), probe, decode)?;
+                let path = self.inputs[side].path();
+                let mut decode = decode.clone();
+                if decode.hwaccel.as_deref() == Some("auto") {
+                    decode.hwaccel = Decoder::find_hardware(tools, path, probe, &decode);
+                }
+                let decoder = Decoder::open(tools, path, probe, &decode)?;
                 *words = Some(decoder.words());
+                self.facts[side].hardware = decode.hwaccel;
                 Box::new(decoder)
             }
             _ => return Err(MediaError::Cancelled),
@@ -564,6 +576,7 @@ mod tests {
             interlacing: visus_video::Interlacing::Unknown,
             frames: None,
             probe: None,
+            hardware: None,
         }
     }
 

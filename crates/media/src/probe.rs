@@ -79,7 +79,7 @@ impl Probe {
         let turned = upright && self.rotation % 180 == 90;
         let (width, height) = if turned { (self.height, self.width) } else { (self.width, self.height) };
         Format::new(width, height, self.delivery.chroma, self.delivery.depth)
-            .map_err(|source| MediaError::Format { file: self.file.clone(), source })
+            .map_err(|error| MediaError::Format { file: self.file.clone(), error })
     }
 
     /// The picture's width to its height, on a screen and as stored.

@@ -7,8 +7,8 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuneError {
-    #[error("{tool} not on PATH; install ffmpeg to encode and measure video")]
-    NoTool { tool: &'static str },
+    #[error("{tool} not on PATH; install ffmpeg to encode and measure video{hint}")]
+    NoTool { tool: &'static str, hint: &'static str },
     #[error("{path} cannot be read as video: {reason}", path = path.display())]
     Source { path: PathBuf, reason: String },
     #[error("unknown encoder '{name}'; known are {known}")]

@@ -28,7 +28,7 @@ impl Tools {
     pub fn find(launcher: Option<PathBuf>, limit: Duration) -> Result<Self, TuneError> {
         let launch = Launch { launcher: launcher.clone(), limit };
         let media = visus_media::Tools::find(launch, "tuning").map_err(|error| match error {
-            MediaError::NoTool { tool, .. } => TuneError::NoTool { tool },
+            MediaError::NoTool { tool, hint, .. } => TuneError::NoTool { tool, hint },
             other => TuneError::Source { path: PathBuf::from("ffmpeg"), reason: other.to_string() },
         })?;
         Ok(Self { media, launcher, limit })

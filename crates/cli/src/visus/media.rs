@@ -30,7 +30,8 @@ pub struct MediaArgs {
     #[arg(long)]
     pub force: bool,
 
-    /// Decode in hardware: one of ffmpeg's names (auto, cuda, vaapi, qsv, videotoolbox, …)
+    /// Decode in hardware: one of ffmpeg's names (cuda, vaapi, qsv, videotoolbox, …), or auto for the first that works, else
+    /// software
     #[arg(long, value_name = "NAME")]
     pub hwaccel: Option<String>,
 }
