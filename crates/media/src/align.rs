@@ -17,6 +17,9 @@ const REWARD: f32 = 4.0;
 const CAP: f32 = 8.0;
 /// Distances below this (square levels) are all the same: 0.1 levels in every cell.
 const FLOOR: f32 = 0.01;
+/// A pair may be farther than the best by this share of it without a loss: an encoder that saves bits shows a slow scene a little
+/// late, frame after frame, and such hints must not add up to a gap.
+const SLACK: f32 = 0.5;
 /// A frame repeats the one before if it differs from it by less than this share of what frames in motion differ by; what an
 /// encoder does to a repeated frame lies within these bounds.
 const COPY: f32 = 0.1;
@@ -317,7 +320,7 @@ impl Aligner {
             let foreign =
                 if column_best[j] > FOREIGN * noise { (distance - row_best[i]) / noise } else { 0.0 };
             let excess = (distance - column_best[j]) / column_best[j].max(noise);
-            REWARD - (1.0 + excess.max(foreign)).min(CAP)
+            REWARD - (1.0 + (excess.max(foreign) - SLACK).max(0.0)).min(CAP)
         };
         (0..a).map(|i| (0..b).map(|j| points(i, j)).collect()).collect()
     }
