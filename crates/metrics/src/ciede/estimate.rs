@@ -20,7 +20,7 @@ const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
 
 /// Distances below this are too near: an error of 2^-38 of the number, on both sides.
 pub const TOO_NEAR: u32 = 2 * MARGIN;
-pub const MARGIN: u32 = 1 << 14;
+const MARGIN: u32 = 1 << 14;
 
 /// How far a number is above the lower end of the margin around the middle of two floats, in units of 2^-52 of its
 /// power of two; at most 2^29. The number must be zero, or normal as an `f32`.

@@ -1,11 +1,14 @@
 //! From samples to L*a*b*.
 
+use std::arch::x86_64::*;
+
 use super::super::lab::{CURVE_KNEE, Converter, LIGHTNESS_KNEE};
 use super::super::labs::{Doubles, GROUP, LabsMut, Pixels};
 use super::lanes::*;
 use super::tables::{
     CUBE_ROOT, INVERSES, MANTISSAS_12_5, MANTISSAS_ROOT, POWER_12_5, SCALES_12_5, SCALES_ROOT,
 };
+use crate::simd::x86;
 
 type Vector = Wides<1>;
 
@@ -18,7 +21,21 @@ impl Parts {
 }
 
 vector_functions! {
-    /// The same as [`Converter::lab`] of each pixel that ends up beyond doubt, for so many vectors.
+    /// Whether no sample has more bits than that. The tables of powers, and those of known colours, end there.
+    pub fn are_within(pixels: Pixels<'_>, depth: u8) -> bool {
+        let mut seen = _mm512_setzero_si512();
+        for at in (0..GROUP).step_by(32) {
+            for plane in [pixels.y, pixels.u, pixels.v] {
+                seen = _mm512_or_si512(seen, x86::load512(plane, at));
+            }
+        }
+        let peak = u16::MAX >> (16 - depth);
+        let words = u64::from(!peak) * 0x0001_0001_0001_0001;
+        _mm512_test_epi64_mask(seen, _mm512_set1_epi64(words as i64)) == 0
+    }
+
+    /// The same as [`Converter::lab`] of each pixel that ends up beyond doubt, for so many vectors. The samples must be
+    /// [within](are_within) their depth.
     pub fn make_labs(
         parts: &mut Parts,
         converter: &Converter,
@@ -109,8 +126,9 @@ vector_functions! {
     ///
     /// Beside the middle of two floats, there is one place where an error of the value counts more: where the foot nears
     /// zero. There the magnitudes of the value's parts sum up to less than 1/8, as none can be below -1/8: powers are
-    /// good to 2^-47, so the value is good to 2^-50 and the foot, 7.8 times as steep, to 2^-47. At the knee both parts of
-    /// the curve have the same value and slope, so that it does not matter which one is taken very near to it.
+    /// good to 2^-47, so the value is good to 2^-50 and the foot, 7.8 times as steep, to 2^-47: 2^-41 of it, from 1/64 on.
+    /// At the knee both parts of the curve have the same value and slope, so that it does not matter which one is taken
+    /// very near to it.
     fn lightness(value: Vector, nearest: &mut Wholes<1>) -> Vector {
         let scale = look_up(&SCALES_ROOT, exponent_bits(bits(value)));
         let root = power(value, scale, &MANTISSAS_ROOT, &CUBE_ROOT);

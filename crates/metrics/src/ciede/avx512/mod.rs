@@ -59,6 +59,7 @@ impl Grouped {
 /// Makes colours from samples, or finds them.
 #[derive(Debug)]
 struct Colours {
+    depth: u8,
     converter: Converter,
     known: Option<Known>,
     habit: Habit,
@@ -73,6 +74,7 @@ struct Colours {
 impl Colours {
     fn new(_proof: Avx512, depth: u8) -> Self {
         Self {
+            depth,
             converter: Converter::new(depth),
             known: Known::new(depth),
             habit: Habit::default(),
@@ -85,7 +87,12 @@ impl Colours {
     }
 
     fn make(&mut self, pixels: Pixels<'_>, out: &mut LabsMut<'_>) {
-        let Self { converter, known, habit, unknown, samples, labs: [l, a, b], parts, distances } = self;
+        let Self { depth, converter, known, habit, unknown, samples, labs: [l, a, b], parts, distances } =
+            self;
+        // SAFETY: the features were detected before the proof was made.
+        if !unsafe { labs::are_within(pixels, *depth) } {
+            return by_definition(converter, pixels, out, 0..GROUP);
+        }
         let Some(known) = known.as_mut().filter(|_| habit.looks_up()) else {
             return compute(parts, converter, pixels, out, distances, GROUP);
         };
@@ -144,7 +151,16 @@ fn compute(
 ) {
     // SAFETY: the features were detected before the proof was made that `Colours` asked for.
     unsafe { labs::make_labs(parts, converter, pixels, out, distances, count.div_ceil(8)) };
-    for n in doubtful(distances, count) {
+    by_definition(converter, pixels, out, doubtful(distances, count));
+}
+
+fn by_definition(
+    converter: &Converter,
+    pixels: Pixels<'_>,
+    out: &mut LabsMut<'_>,
+    numbers: impl Iterator<Item = usize>,
+) {
+    for n in numbers {
         let lab = converter.lab(pixels.get(n));
         (out.l[n], out.a[n], out.b[n]) = (lab.l, lab.a, lab.b);
     }

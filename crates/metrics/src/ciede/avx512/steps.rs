@@ -205,8 +205,8 @@ vector_functions! {
                 continue;
             }
             let mean = mean(load_singles(&chromas[0], step), load_singles(&chromas[1], step));
-            let before = nearest;
             let power = power_7(mean, &mut nearest);
+            let before = nearest;
             let bell = mul(all(60.0), exponential(distance));
             let bell = rounded(bell, &mut nearest);
             let angle = rounded(mul(bell, all(PI / 180.0)), &mut nearest);

@@ -103,3 +103,19 @@ fn known_colours_equal_the_definition() {
         }
     });
 }
+
+/// Files can hold samples beyond their depth; the definition has colours for them, too.
+#[test]
+fn samples_beyond_their_depth_equal_the_definition() {
+    with_avx512(|proof| {
+        let mut noise = Noise::new(9);
+        for depth in [9, 10, 12] {
+            let mut grouped = Box::new(Grouped::new(proof, depth));
+            for limit in [1 << depth, 2 << depth, 65_536, 1 << depth] {
+                let one = planes(|| noise.below(limit));
+                let two = near(&one, &mut noise, 40, 65_535);
+                check_pair(&mut grouped, depth, &one, &two);
+            }
+        }
+    });
+}
