@@ -289,7 +289,8 @@ fn arguments(
     options: &DecodeOptions,
     more: &More<'_>,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", LOUDNESS].map(Into::into).to_vec();
+    let mut args: Vec<OsString> =
+        ["-hide_banner", "-nostdin", "-nostats", "-v", LOUDNESS].map(Into::into).to_vec();
     // Checksums that a stream carries are compared.
     args.extend(["-err_detect", "crccheck"].map(OsString::from));
     if let Some(hwaccel) = &options.hwaccel {
@@ -324,8 +325,9 @@ fn info(probe: &Probe, options: &DecodeOptions) -> Info {
 }
 
 /// Every line is marked with its level, so that its weight is known whatever its words; none is folded into "repeated". That
-/// a picture is corrupt is told as a warning.
-const LOUDNESS: &str = "repeat+level+warning";
+/// a picture is corrupt is told as a warning, but not always where several threads decode; that errors in it were concealed
+/// is told each time, as information.
+const LOUDNESS: &str = "repeat+level+info";
 
 /// What ffmpeg also tells as an error where no data are missing or wrong: references that an open group of pictures or a cut
 /// leaves behind at its start.
@@ -350,7 +352,7 @@ impl<'a> Line<'a> {
         loop {
             let (mark, after) = rest.strip_prefix('[')?.split_once("] ")?;
             match mark {
-                "panic" | "fatal" | "error" | "warning" => {
+                "panic" | "fatal" | "error" | "warning" | "info" => {
                     return Some(Self { speaker, level: mark, text: after });
                 }
                 _ => (speaker, rest) = (mark.split(" @ ").next().filter(|name| *name != "NULL"), after),
@@ -359,13 +361,17 @@ impl<'a> Line<'a> {
     }
 
     fn is_error(&self) -> bool {
-        self.level != "warning"
+        !matches!(self.level, "warning" | "info")
     }
 
-    /// An error, or a picture or packet that is called corrupt.
+    /// An error, a picture or packet that is called corrupt, or one whose errors the decoder has painted over.
     fn is_damage(&self) -> bool {
         let text = self.text.to_ascii_lowercase();
-        let grave = self.is_error() || text.contains("corrupt");
+        let grave = match self.level {
+            "info" => text.starts_with("concealing "),
+            "warning" => text.contains("corrupt"),
+            _ => true,
+        };
         grave && !HARMLESS.iter().any(|harmless| text.contains(harmless))
     }
 
@@ -389,10 +395,12 @@ pub(crate) fn first_damage(words: &str) -> Option<String> {
     words.lines().filter_map(Line::parse).find(Line::is_damage).map(|line| line.words())
 }
 
-/// Why it failed: its first error, else the first thing it said.
+/// Why it failed: its first error, else the first thing it said that is not mere information.
 fn first_error(words: &str) -> Option<String> {
     let error = words.lines().filter_map(Line::parse).find(Line::is_error).map(|line| line.words());
-    let any = || words.lines().find(|line| !line.trim().is_empty());
+    let tells =
+        |line: &&str| !line.trim().is_empty() && Line::parse(line).is_none_or(|line| line.level != "info");
+    let any = || words.lines().find(tells);
     error.or_else(|| any().map(|line| line.trim().chars().take(300).collect()))
 }
 
@@ -413,9 +421,13 @@ mod tests {
             "[warning] file:a.mp4: corrupt decoded frame in stream 0\n",
             "[vist#0:0/h264 @ 0x1] [dec:h264 @ 0x2] [warning] corrupt decoded frame\n",
             "[mpegts @ 0x1] [warning] Packet corrupt (stream = 0, dts = 1).\n",
+            "[h264 @ 0x55a607e0dec0] [info] concealing 12 DC, 12 AC, 12 MV errors in B frame\n",
         ] {
-            assert!(first_damage(corrupt).is_some_and(|told| told.contains("orrupt")), "{corrupt}");
+            let told = first_damage(corrupt).unwrap_or_default();
+            assert!(told.contains("orrupt") || told.contains("concealing 12 DC"), "{corrupt}");
         }
+        assert_eq!(first_damage("[info]     title           : corrupt, concealing 3 DC errors\n"), None);
+        assert_eq!(first_error("[info] Input #0, mov\nplain words\n").as_deref(), Some("plain words"));
         assert_eq!(first_error(&format!("{chatter}[NULL @ 0x1] [fatal] no\n")).as_deref(), Some("no"));
         assert_eq!(first_error("\nplain words\n").as_deref(), Some("plain words"));
     }
