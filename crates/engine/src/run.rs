@@ -175,8 +175,8 @@ pub(crate) fn run_span(
     let pairing = Pairing { span: &span, history: plan.history(), differs: &differs };
     let team = Team { workers: &mut workers, pairing, collector: &mut collector, cancel };
     let end = match reading(settings.threads, &inputs) {
-        Reading::Alone if threads * hands == 1 => team.alone(inputs, sink),
-        Reading::Alone | Reading::InTurn => team.in_turn(inputs, sink),
+        Reading::Alone => team.alone(inputs, sink),
+        Reading::InTurn => team.in_turn(inputs, sink),
         Reading::Apart => team.apart(inputs, sink),
     };
     let end = check_end(end?)?;
@@ -230,15 +230,14 @@ struct Team<'a, 'b, 'c> {
 }
 
 impl Team<'_, '_, '_> {
-    /// This thread does everything.
+    /// This thread does everything, with the only worker there is.
     fn alone(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
         let [reference, distorted] = inputs.map(Turn::new);
         let mut walk = self.pairing.walk(reference, distorted);
-        for worker in self.workers {
-            while let Some(job) = walk.next(self.cancel) {
-                if self.collector.take(worker.row(&job)?, sink) == Flow::Stop {
-                    return Err(EngineError::Cancelled);
-                }
+        let [worker] = self.workers else { unreachable!("one thread has one worker") };
+        while let Some(job) = walk.next(self.cancel) {
+            if self.collector.take(worker.row(&job)?, sink) == Flow::Stop {
+                return Err(EngineError::Cancelled);
             }
         }
         if self.cancel.is_fired() { Err(EngineError::Cancelled) } else { Ok(walk.end) }

@@ -180,8 +180,7 @@ impl Decoder {
 
     fn damage(&self, over: bool) -> Option<String> {
         if !over {
-            let quiet = self.forgive || self.words.is_empty();
-            return if quiet { None } else { self.first_damage(&self.words.text()) };
+            return if self.forgive { None } else { self.first_damage(&self.words.text()) };
         }
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (code, words) = end.map_or((-1, self.words.text()), |end| (end.code, end.stderr));

@@ -6,6 +6,7 @@ use std::arch::aarch64::*;
 use super::vector::{Lanes, TO_INTEGER, TO_SHARE};
 use crate::Level;
 use crate::simd::Number;
+use crate::simd::neon::{from_words, products, words};
 
 /// Proof that this processor has NEON.
 #[derive(Clone, Copy, Debug)]
@@ -18,18 +19,6 @@ impl Neon {
 }
 
 type Int = int32x4_t;
-
-#[inline]
-#[target_feature(enable = "neon")]
-fn words(a: Int) -> int16x8_t {
-    vreinterpretq_s16_s32(a)
-}
-
-#[inline]
-#[target_feature(enable = "neon")]
-fn from_words(a: int16x8_t) -> Int {
-    vreinterpretq_s32_s16(a)
-}
 
 #[inline]
 #[target_feature(enable = "neon")]
@@ -53,13 +42,6 @@ fn unsigned_quads(a: Int) -> uint64x2_t {
 #[target_feature(enable = "neon")]
 fn from_unsigned_quads(a: uint64x2_t) -> Int {
     vreinterpretq_s32_u64(a)
-}
-
-#[inline]
-#[target_feature(enable = "neon")]
-fn products(a: Int, b: Int) -> Int {
-    let (a, b) = (words(a), words(b));
-    vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b))
 }
 
 #[inline]

@@ -75,13 +75,13 @@ type Int = int32x4_t;
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn words(a: Int) -> int16x8_t {
+pub fn words(a: Int) -> int16x8_t {
     vreinterpretq_s16_s32(a)
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn from_words(a: int16x8_t) -> Int {
+pub fn from_words(a: int16x8_t) -> Int {
     vreinterpretq_s32_s16(a)
 }
 
@@ -113,12 +113,12 @@ fn mul_high_unsigned(a: uint16x8_t, b: uint16x8_t) -> Int {
     from_words(vuzp2q_s16(low, vreinterpretq_s16_u32(vmull_high_u16(a, b))))
 }
 
-/// Two words' products are added to each other, then to the sum.
+/// In each lane, the signed products of the two low and of the two high words, added. Wraps.
 #[inline]
 #[target_feature(enable = "neon")]
-fn dot(sum: Int, a: int16x8_t, b: int16x8_t) -> Int {
-    let low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
-    vaddq_s32(sum, vpaddq_s32(low, vmull_high_s16(a, b)))
+pub fn products(a: Int, b: Int) -> Int {
+    let (a, b) = (words(a), words(b));
+    vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b))
 }
 
 /// Entries of a table of eight floats, byte by byte.
@@ -208,7 +208,7 @@ impl Vector for Neon {
         mul_high_u16(a: Int, b: Int) -> Int {
             mul_high_unsigned(vreinterpretq_u16_s32(a), vreinterpretq_u16_s32(b))
         }
-        dot(sum: Int, a: Int, b: Int) -> Int { dot(sum, words(a), words(b)) }
+        dot(sum: Int, a: Int, b: Int) -> Int { vaddq_s32(sum, products(a, b)) }
 
         add32(a: Int, b: Int) -> Int { vaddq_s32(a, b) }
         sub32(a: Int, b: Int) -> Int { vsubq_s32(a, b) }
