@@ -131,33 +131,35 @@ impl Signature {
 /// Pictures whose cells spread less than this (in square levels) cannot be told apart.
 const FLAT: f32 = 4.0;
 
+/// Rows are added up column by column first, which vectors do well, and a cell is the sum of its columns.
 fn averages<T: Sample>(plane: Plane<'_, T>, grid: Grid, view: View) -> Vec<f32> {
     let (rows, columns) = view.of(plane.width(), plane.height());
     let edge =
         |index: usize, count: usize, within: &Range<usize>| within.start + index * within.len() / count;
-    let mut sums = vec![0u64; grid.columns];
+    let mut sums = vec![0u32; plane.width()];
     let mut cells = Vec::with_capacity(grid.columns * grid.rows);
     for row in 0..grid.rows {
         let (top, bottom) = (edge(row, grid.rows, &rows), edge(row + 1, grid.rows, &rows));
         sums.fill(0);
         for y in top..bottom {
-            let samples = plane.row(y);
-            for (column, sum) in sums.iter_mut().enumerate() {
-                let from = edge(column, grid.columns, &columns);
-                let to = edge(column + 1, grid.columns, &columns);
-                *sum += u64::from(sum_of(&samples[from..to]));
-            }
+            add_up(&mut sums, plane.row(y));
         }
-        for (column, sum) in sums.iter().enumerate() {
-            let width = edge(column + 1, grid.columns, &columns) - edge(column, grid.columns, &columns);
-            cells.push(*sum as f32 / (width * (bottom - top)).max(1) as f32);
+        for column in 0..grid.columns {
+            let cell = edge(column, grid.columns, &columns)..edge(column + 1, grid.columns, &columns);
+            let samples = cell.len() * (bottom - top);
+            let sum: u64 = sums[cell].iter().map(|sum| u64::from(*sum)).sum();
+            cells.push(sum as f32 / samples.max(1) as f32);
         }
     }
     cells
 }
 
-fn sum_of<T: Sample>(samples: &[T]) -> u32 {
-    samples.iter().map(|sample| -> u32 { (*sample).into() }).sum()
+/// A column has at most [`visus_video::MAX_SIDE`] samples of 16 bits: their sum has less than 32.
+fn add_up<T: Sample>(sums: &mut [u32], samples: &[T]) {
+    for (sum, sample) in sums.iter_mut().zip(samples) {
+        let sample: u32 = (*sample).into();
+        *sum += sample;
+    }
 }
 
 #[cfg(test)]

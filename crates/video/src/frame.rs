@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Format;
-use crate::memory::Memory;
+use crate::memory::{Memory, Pages};
 
 /// A sample as it is stored: one byte up to 8 bits, two bytes above.
 pub trait Sample: Copy + Default + Send + Sync + Into<u32> + Into<i32> + Into<f32> + 'static {}
@@ -35,6 +35,15 @@ pub struct Frame {
 impl Frame {
     /// A picture of zeros.
     pub fn new(format: Format) -> Self {
+        Self::in_pages(format, Pages::Huge)
+    }
+
+    /// A picture of zeros that is one of many: huge pages are left to others.
+    pub(crate) fn one_of_many(format: Format) -> Self {
+        Self::in_pages(format, Pages::Small)
+    }
+
+    fn in_pages(format: Format, pages: Pages) -> Self {
         let mut planes = [PlaneLayout::default(); 3];
         let mut start = 0;
         for (index, layout) in planes.iter_mut().enumerate().take(format.planes()) {
@@ -44,7 +53,7 @@ impl Frame {
             start += stride * height;
         }
         let bytes = format.sample_bytes();
-        let memory = Memory::new((start * bytes).next_multiple_of(8) + LINE_BYTES);
+        let memory = Memory::new((start * bytes).next_multiple_of(8) + LINE_BYTES, pages);
         // A vector that crosses cache lines takes two loads.
         let address = memory.bytes().as_ptr().addr();
         let first = (address.next_multiple_of(LINE_BYTES) - address) / bytes;
