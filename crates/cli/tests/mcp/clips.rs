@@ -55,6 +55,25 @@ fn write(folder: &Path, name: &str, clip: &Clip) {
     write_raw(create("yuv"), ChromaRounding::Up, clip.frames()).unwrap();
 }
 
+/// Two shots of twelve frames in one clip, damaged by different blocks; arguments of a score of the raw files.
+pub fn two_shots(clips: &Clips) -> Value {
+    let format = Format::new(192, 128, Chroma::C420, 8).unwrap();
+    let shots = [(3, 50), (40, 60)].map(|(seed, step)| {
+        let clip = Clip::scene(format, 12, seed);
+        (clip.clone(), clip.distorted(Distortion::Blocking { step }))
+    });
+    let create = |name: &str| BufWriter::new(File::create(clips.folder.join(name)).unwrap());
+    let frames = |clip: &Clip| clip.frames().collect::<Vec<_>>();
+    let reference = shots.iter().flat_map(|(clip, _)| frames(clip));
+    write_raw(create("shots_ref.yuv"), ChromaRounding::Up, reference).unwrap();
+    let distorted = shots.iter().flat_map(|(_, clip)| frames(clip));
+    write_raw(create("shots_dis.yuv"), ChromaRounding::Up, distorted).unwrap();
+    json!({
+        "ref": clips.path("shots_ref.yuv"), "dis": clips.path("shots_dis.yuv"),
+        "width": 192, "height": 128, "pixfmt": "420", "bitdepth": 8,
+    })
+}
+
 /// The same arguments with some more.
 pub fn with(mut arguments: Value, more: Value) -> Value {
     let (Value::Object(into), Value::Object(more)) = (&mut arguments, more) else { panic!("two objects") };

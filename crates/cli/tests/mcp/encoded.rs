@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client::{Client, VMAF, command, until};
-use super::clips::{Clips, with};
+use super::clips::{Clips, two_shots, with};
 
 /// Runs ffmpeg, which these tests need.
 fn ffmpeg(folder: &Path, arguments: &[&str]) {
@@ -113,6 +113,20 @@ fn the_worst_frames_are_shown_and_described() {
     client.close_input();
     assert!(client.exits_within(Duration::from_secs(10)));
     assert!(!Path::new(&folder).exists(), "nothing is left behind");
+}
+
+#[test]
+fn the_worst_frames_of_raw_video_are_spread_over_its_shots() {
+    let clips = Clips::new(1);
+    let mut client = Client::open(command(&clips.folder));
+    let answer = client.data("describe_worst_frames", with(two_shots(&clips), json!({ "n": 4 })));
+    let frames = answer["frames"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let place =
+        |frame: &Value| (frame["shot"].as_u64().unwrap(), frame["frame_index"].as_u64().unwrap() / 12);
+    let mut found: Vec<_> = frames.iter().map(place).collect();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found, [(0, 0), (1, 1)], "{answer}");
 }
 
 #[test]

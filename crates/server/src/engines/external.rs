@@ -106,7 +106,7 @@ impl External<'_> {
         }
         fed?;
         let mut report = report?;
-        (report.sections, report.shots) = pairing.finish()?;
+        report.note_pairing(pairing.finish()?);
         Ok(report)
     }
 
@@ -166,7 +166,7 @@ impl External<'_> {
             detail: task.detail,
             notes,
             sections: Vec::new(),
-            shots: vec![0],
+            paired_shots: None,
         })
     }
 

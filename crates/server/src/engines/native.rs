@@ -58,7 +58,7 @@ pub fn score(
     let mut report = report.map_err(|error| pairing.renamed(error))?;
     report.reference.file = pairing.name(&report.reference.file);
     report.distorted.file = pairing.name(&report.distorted.file);
-    (report.sections, report.shots) = pairing.finish()?;
+    report.note_pairing(pairing.finish()?);
     Ok(report)
 }
 
@@ -117,7 +117,7 @@ fn score_sources(
         detail: task.detail,
         notes,
         sections: Vec::new(),
-        shots: vec![0],
+        paired_shots: None,
     };
     with_text(report, task.format)
 }
@@ -180,7 +180,7 @@ fn score_alone(
         mismatched_model: None,
         notes,
         sections: Vec::new(),
-        shots: vec![0],
+        paired_shots: None,
     };
     with_text(report, task.format)
 }

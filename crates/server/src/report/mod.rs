@@ -165,11 +165,22 @@ pub struct ScoreReport {
     pub notes: Vec<String>,
     /// What else is known of the pair, by name: of encoded videos, whether and how they were brought together.
     pub sections: Vec<(String, Value)>,
-    /// The pairs with which shots begin, as far as that is known.
-    pub shots: Vec<u64>,
+    /// The pairs with which shots begin, where pairing has seen them.
+    pub paired_shots: Option<Vec<u64>>,
 }
 
 impl ScoreReport {
+    /// Takes over what pairing tells: sections of the report, and where shots begin.
+    pub fn note_pairing(&mut self, (sections, shots): (Vec<(String, Value)>, Vec<u64>)) {
+        (self.sections, self.paired_shots) = (sections, Some(shots));
+    }
+
+    /// The pairs with which shots begin: as pairing has seen them, or else as far as the motion tells.
+    pub fn shots(&self) -> Vec<u64> {
+        let paired = self.paired_shots.clone();
+        paired.unwrap_or_else(|| visus_report::shots::starts(&self.outcome))
+    }
+
     pub fn bytes(&self) -> usize {
         let columns = self.outcome.scores.columns().len();
         let text = self.text.as_ref().map_or(0, |(_, text)| text.len());

@@ -79,7 +79,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         mismatched_model: None,
         notes: Vec::new(),
         sections: Vec::new(),
-        shots: vec![0],
+        paired_shots: None,
     }
 }
 

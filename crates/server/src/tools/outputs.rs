@@ -177,6 +177,7 @@ pub fn worst() -> Schema {
             ("frame_index", whole("Its number, from 0.")),
             ("vmaf", or_null(&number("Its score."))),
             ("metric", text("The name of that score.")),
+            ("shot", whole("The shot it is in, from 0, as far as cuts were seen.")),
             (
                 "png",
                 text("File with reference, distorted and difference side by side; kept as long as the job."),

@@ -152,7 +152,7 @@ pub fn run(
     let column = report.main_column().map(|column| column.name().to_owned());
     let column = column
         .ok_or_else(|| ToolError::Refused("there is no score to judge frames by; give a model".to_owned()))?;
-    let chosen = select(&scores_of(&report.outcome, &column), &report.shots, count);
+    let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), count);
     let frames =
         again.show(&chosen, if column.starts_with("vmaf") { "VMAF" } else { &column }, decoders, context)?;
     written(server, &report, &column, frames).map(|report| Output::Worst(Box::new(report)))
@@ -199,6 +199,7 @@ fn entry(frame: &WorstFrame, column: &str, path: PathBuf) -> Value {
         "frame_index": frame.index,
         "vmaf": crate::report::number(frame.score, visus_report::Precision::Legacy),
         "metric": column,
+        "shot": frame.shot,
         "png": crate::error::cleaned(&path.to_string_lossy()),
         "description": frame.description,
         "region": { "x": region.x, "y": region.y, "width": region.width, "height": region.height },
