@@ -27,7 +27,8 @@ fn clips() -> tempfile::TempDir {
     let source = ["-f", "lavfi", "-i", "mandelbrot=s=320x180:r=25:end_pts=200:maxiter=200"];
     let look = ["-vf", "rotate=n/40:c=gray,format=yuv420p", "-frames:v", "50"];
     ffmpeg(folder.path(), &[&source[..], &look, &["-c:v", "ffv1", "ref.mkv"]].concat());
-    let damage = ["-i", "ref.mkv", "-vf", "select='gte(n,3)*not(eq(n,30))',setpts=N/25/TB"];
+    // The rate tells how long the last frame is shown; without it, ffmpeg 7.1 hides that one by the file's edit list.
+    let damage = ["-i", "ref.mkv", "-vf", "select='gte(n,3)*not(eq(n,30))',setpts=N/25/TB", "-r", "25"];
     ffmpeg(folder.path(), &[&damage[..], &X264, &["dis.mp4"]].concat());
     let other = ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25", "-frames:v", "50", "-pix_fmt", "yuv420p"];
     ffmpeg(folder.path(), &[&other[..], &X264, &["other.mp4"]].concat());

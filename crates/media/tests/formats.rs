@@ -201,7 +201,9 @@ fn rgb_grey_packed_and_other_chroma() {
 fn what_makes_two_videos_incomparable_is_said() {
     let scene = Scene::new("320x180", 25, 30);
     let pq = ["-color_trc", "smpte2084", "-color_primaries", "bt2020", "-colorspace", "bt2020nc"];
-    scene.encode("", &[X264, &pq].concat(), "pq.mp4");
+    // New versions take the word of the frames, old ones that of the options.
+    let marked = "setparams=color_trc=smpte2084:color_primaries=bt2020:colorspace=bt2020nc";
+    scene.encode(marked, &[X264, &pq].concat(), "pq.mp4");
     scene.encode("", &[X264, &["-flags", "+ildct+ilme", "-x264-params", "tff=1"]].concat(), "fields.mp4");
     scene.encode("setsar=4/3", X264, "wide.mp4");
     scene.encode("crop=320:168,pad=320:180:0:6:black", X264, "bars.mp4");
@@ -241,10 +243,12 @@ fn an_encode_without_grain_is_not_called_grainy() {
 fn a_picture_that_only_one_side_turns_is_turned() {
     let scene = Scene::new("320x180", 25, 20);
     scene.encode("transpose=2", X264, "turned.mp4");
-    common::ffmpeg(
-        scene.folder.path(),
-        &["-i", "turned.mp4", "-c", "copy", "-metadata:s:v", "rotate=270", "marked.mp4"],
-    );
+    // The new way to say it, and the one of versions before 6.0.
+    let new = ["-display_rotation:v:0", "270", "-i", "turned.mp4", "-c", "copy", "marked.mp4"];
+    if common::try_ffmpeg(scene.folder.path(), &new).is_err() {
+        let old = ["-i", "turned.mp4", "-c", "copy", "-metadata:s:v", "rotate=270", "marked.mp4"];
+        common::ffmpeg(scene.folder.path(), &old);
+    }
     let inputs = ["ref.mkv", "marked.mp4"].map(|name| Input::detect(&scene.path(name), None));
     let probed = Probed::new(inputs, &options()).unwrap();
     let rotation = probed.facts[1].probe.as_ref().unwrap().rotation;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scene, X264, assert_same_scores, score, score_by_hand};
+use common::{FRAME_TIMES, Scene, X264, assert_same_scores, score, score_by_hand};
 use visus_media::{PairOptions, Run, Scale, Sync, Verdict};
 
 fn options() -> PairOptions {
@@ -13,7 +13,8 @@ fn options() -> PairOptions {
 fn offsets_of_1_to_25_frames() {
     let scene = Scene::new("320x180", 25, 64);
     for offset in 1..=25 {
-        let late = scene.encode(&format!("trim=start_frame={offset},setpts=PTS-STARTPTS"), X264, "late.mp4");
+        let late =
+            scene.encode_steady(&format!("trim=start_frame={offset},setpts=PTS-STARTPTS"), X264, "late.mp4");
         let scored = score(&scene.path("ref.mkv"), &late, &options()).unwrap();
         assert_eq!(scored.findings.offset(), offset, "{:?}", scored.findings.start);
         assert!(scored.findings.start.unwrap().confidence > 0.5, "{:?}", scored.findings.start);
@@ -111,7 +112,7 @@ fn b_frames_open_groups_and_uneven_time() {
         assert_same_scores(&scored.outcome, &score_by_hand(&by_hand, &distorted));
     }
     // Frames left out and the rest kept at their times.
-    let args = [X264, &["-fps_mode", "vfr"]].concat();
+    let args = [X264, &[*FRAME_TIMES, "vfr"]].concat();
     let uneven = scene.encode("select='not(eq(mod(n,7),3))'", &args, "vfr.mkv");
     let scored = score(&scene.path("ref.mkv"), &uneven, &options()).unwrap();
     let missing: Vec<u64> = scored.findings.missing.listed.iter().map(|run| run.reference).collect();
@@ -155,15 +156,18 @@ fn variable_frame_rates() {
     let by_hand = scene.by_hand("ref.mkv", "null", "ref.y4m");
     let jitter = "settb=1/1000,setpts='N*40+mod(N*7,11)*3'";
     for name in ["jitter.mkv", "jitter.mp4"] {
-        let args = [X264, &["-fps_mode", "vfr", "-enc_time_base", "1:1000"]].concat();
+        let args = [X264, &[*FRAME_TIMES, "vfr", "-enc_time_base", "1:1000"]].concat();
         let distorted = scene.encode(jitter, &args, name);
         let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
-        assert_eq!((scored.findings.pairs, scored.findings.offset()), (80, 0), "{name}");
+        assert_eq!((scored.findings.missing.frames, scored.findings.offset()), (0, 0), "{name}");
         let distorted = scene.by_hand(name, "null", "dis.y4m");
-        assert_same_scores(&scored.outcome, &score_by_hand(&by_hand, &distorted));
+        let expected = score_by_hand(&by_hand, &distorted);
+        // ffmpeg 7.1 does not know how long the last frame is shown, and an MP4 hides it then.
+        assert!((79..=80).contains(&expected.frames), "{name}: {}", expected.frames);
+        assert_same_scores(&scored.outcome, &expected);
     }
     // Half the frames from the middle on, told by their times only.
-    let args = [X264, &["-fps_mode", "vfr"]].concat();
+    let args = [X264, &[*FRAME_TIMES, "vfr"]].concat();
     let keep = "lt(n,40)+not(mod(n,2))";
     let distorted = scene.encode(&format!("select='{keep}'"), &args, "thin.mp4");
     let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
@@ -208,7 +212,7 @@ fn still_pictures_are_ambiguous() {
     let scene = Scene::new("320x180", 25, 40);
     let still =
         scene.encode("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", &["-c:v", "ffv1"], "still.mkv");
-    let coded = scene.encode("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", X264, "still.mp4");
+    let coded = scene.encode_steady("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", X264, "still.mp4");
     let scored = score(&still, &coded, &options()).unwrap();
     assert_eq!((scored.findings.offset(), scored.findings.missing.frames), (0, 0));
     assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "ambiguous"));
@@ -218,7 +222,7 @@ fn still_pictures_are_ambiguous() {
 fn a_start_beyond_the_window_is_searched_for() {
     // Two windows of 96 frames have nothing in common here.
     let scene = Scene::new("160x90", 25, 260);
-    let late = scene.encode("trim=start_frame=150,setpts=PTS-STARTPTS", X264, "late.mp4");
+    let late = scene.encode_steady("trim=start_frame=150,setpts=PTS-STARTPTS", X264, "late.mp4");
     let scored = score(&scene.path("ref.mkv"), &late, &options()).unwrap();
     assert_eq!(scored.findings.offset(), 150, "{}", scored.findings.words());
     assert!(scored.findings.searched_far);
@@ -228,7 +232,7 @@ fn a_start_beyond_the_window_is_searched_for() {
 #[test]
 fn one_offset_only_and_none() {
     let scene = Scene::new("320x180", 25, 60);
-    let distorted = scene.encode("select='gte(n,4)*not(eq(n,30))',setpts=N/25/TB", X264, "dis.mp4");
+    let distorted = scene.encode_steady("select='gte(n,4)*not(eq(n,30))',setpts=N/25/TB", X264, "dis.mp4");
     let path = scene.path("ref.mkv");
     let offset = score(&path, &distorted, &PairOptions { sync: Sync::Offset, ..options() }).unwrap();
     assert_eq!((offset.findings.offset(), offset.findings.missing.frames), (4, 0));

@@ -3,24 +3,39 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use visus_engine::{Cancel, ModelSpec, Outcome, Plan, Settings, Silent, run};
 use visus_media::{Comparability, Findings, Input, MediaError, PairOptions, open_pair};
 
 /// Runs ffmpeg in a folder. It must be installed: a test that cannot make its clip fails.
 pub fn ffmpeg(folder: &Path, args: &[&str]) {
+    if let Err(words) = try_ffmpeg(folder, args) {
+        panic!("ffmpeg {args:?}: {words}");
+    }
+}
+
+/// The same, where a version may not know an option.
+pub fn try_ffmpeg(folder: &Path, args: &[&str]) -> Result<(), String> {
     let output = Command::new("ffmpeg")
         .current_dir(folder)
         .args(["-nostdin", "-v", "error", "-y"])
         .args(args)
         .output()
         .unwrap_or_else(|error| panic!("ffmpeg does not start ({error}); install it: apt install ffmpeg"));
-    assert!(output.status.success(), "ffmpeg {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
+
+/// The option that says how frames get their times, whose name changed with ffmpeg 5.1.
+pub static FRAME_TIMES: LazyLock<&str> = LazyLock::new(|| {
+    let output = Command::new("ffmpeg").args(["-hide_banner", "-h", "full"]).output().expect("ffmpeg");
+    if String::from_utf8_lossy(&output.stdout).contains("-fps_mode") { "-fps_mode" } else { "-vsync" }
+});
 
 /// A folder with `ref.mkv`, lossless: a scene in steady motion with a little grain, 4:2:0, 8 bits.
 pub struct Scene {
     pub folder: tempfile::TempDir,
+    rate: u32,
 }
 
 pub const GRAIN: &str = "noise=alls=5:allf=t:all_seed=7,format=yuv420p";
@@ -33,7 +48,7 @@ impl Scene {
         let args =
             ["-f", "lavfi", "-i", &source, "-vf", &filter, "-frames:v", &frames, "-c:v", "ffv1", "ref.mkv"];
         ffmpeg(folder.path(), &args);
-        Self { folder }
+        Self { folder, rate }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -50,10 +65,17 @@ impl Scene {
         self.path(name)
     }
 
+    /// The same at the scene's own rate. Without it, ffmpeg 7.1 does not know how long the last frame after a `setpts` is
+    /// shown, and hides it by the edit list of an MP4.
+    pub fn encode_steady(&self, filter: &str, args: &[&str], name: &str) -> PathBuf {
+        let rate = self.rate.to_string();
+        self.encode(filter, &[args, &["-r", &rate]].concat(), name)
+    }
+
     /// A file as Y4M, through a filter: what a careful person aligns by hand.
     pub fn by_hand(&self, from: &str, filter: &str, name: &str) -> PathBuf {
-        let args =
-            ["-noautorotate", "-i", from, "-vf", filter, "-fps_mode", "passthrough", "-strict", "-1", name];
+        let times = *FRAME_TIMES;
+        let args = ["-noautorotate", "-i", from, "-vf", filter, times, "passthrough", "-strict", "-1", name];
         ffmpeg(self.folder.path(), &args);
         self.path(name)
     }
