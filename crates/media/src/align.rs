@@ -26,6 +26,8 @@ const COPY: f32 = 0.1;
 const COPY_BOUNDS: (f32, f32) = (0.004, 1.0);
 /// A frame whose best counterpart is so many times worse than usual has none.
 const FOREIGN: f32 = 8.0;
+/// Streams begin together unless another offset brings them closer than by this factor: a still scene tells no offset.
+const AS_GOOD: f32 = 1.02;
 /// How far around a pair the re-check looks.
 const LOOK: usize = 25;
 
@@ -193,7 +195,7 @@ impl Aligner {
         let (mut i, mut j, mut ops) = self.best_way(true);
         self.begin_with_first_copies(&mut i, &mut j, &mut ops);
         let common = i.min(j);
-        let (skip_reference, skip_distorted) = (i - common, j - common);
+        let (mut skip_reference, mut skip_distorted) = (i - common, j - common);
         let mut pairs = Vec::new();
         for op in ops {
             if op == Op::Pair {
@@ -201,6 +203,11 @@ impl Aligner {
             }
             i += usize::from(op != Op::Extra);
             j += usize::from(op != Op::Missing);
+        }
+        let together: Vec<_> = (0..a.min(b)).map(|at| (at, at)).collect();
+        let apart = skip_reference + skip_distorted > 0;
+        if apart && self.mean_distance(&together) <= AS_GOOD * self.mean_distance(&pairs) {
+            (skip_reference, skip_distorted, pairs) = (0, 0, together);
         }
         let mut likeness: Vec<f32> = pairs
             .iter()
@@ -214,6 +221,11 @@ impl Aligner {
             likeness: likeness.get(likeness.len() / 2).copied(),
             pairs: pairs.len(),
         })
+    }
+
+    fn mean_distance(&self, pairs: &[(usize, usize)]) -> f32 {
+        let sum: f32 = pairs.iter().map(|(i, j)| self.distances[*i][*j].max(FLOOR)).sum();
+        sum / pairs.len().max(1) as f32
     }
 
     /// Where one side shows each picture several times, the first of them begins.
@@ -292,8 +304,10 @@ impl Aligner {
         let limit = self.copy_limit;
         let beyond_copies =
             |side: &VecDeque<Entry>| side.iter().skip(1).take_while(|entry| entry.step < limit).count() + 1;
-        let ahead = row.iter().skip(beyond_copies(&self.distorted)).take(LOOK).copied();
-        let below = self.distances.iter().skip(beyond_copies(&self.reference)).take(LOOK).map(|row| row[0]);
+        // While the reference stands still, later frames of the other show the same, better or worse coded.
+        let still = beyond_copies(&self.reference);
+        let ahead = row.iter().skip(still.max(beyond_copies(&self.distorted))).take(LOOK).copied();
+        let below = self.distances.iter().skip(still).take(LOOK).map(|row| row[0]);
         let other = ahead.chain(below).fold(f32::MAX, f32::min).max(FLOOR);
         if own * 2.0 <= other {
             Check::Sure

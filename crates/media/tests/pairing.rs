@@ -213,9 +213,15 @@ fn still_pictures_are_ambiguous() {
     let still =
         scene.encode("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", &["-c:v", "ffv1"], "still.mkv");
     let coded = scene.encode_steady("select='eq(n,5)',loop=loop=39:size=1,setpts=N/25/TB", X264, "still.mp4");
-    let scored = score(&still, &coded, &options()).unwrap();
-    assert_eq!((scored.findings.offset(), scored.findings.missing.frames), (0, 0));
-    assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "ambiguous"));
+    let shorter =
+        scene.encode_steady("select='eq(n,5)',loop=loop=24:size=1,setpts=N/25/TB", X264, "shorter.mp4");
+    for distorted in [coded, shorter] {
+        let scored = score(&still, &distorted, &options()).unwrap();
+        assert_eq!((scored.findings.offset(), scored.findings.extra.frames), (0, 0));
+        assert!(scored.comparability.reasons.iter().any(|reason| reason.code == "ambiguous"));
+        // A scene that stands still contradicts nothing.
+        assert_eq!(scored.findings.checks[2], 0, "{:?}", scored.findings.checks);
+    }
 }
 
 #[test]
