@@ -28,6 +28,12 @@ const COPY_BOUNDS: (f32, f32) = (0.004, 1.0);
 const FOREIGN: f32 = 8.0;
 /// Streams begin together unless another offset brings them closer than by this factor: a still scene tells no offset.
 const AS_GOOD: f32 = 1.02;
+/// A start below this confidence is none that can be relied on.
+pub(crate) const CERTAIN: f32 = 0.4;
+/// Where a start is not certain, one offset for all frames is likelier than gaps that bring them closer by no more than this.
+const NEARLY: f32 = 1.3;
+/// Fewer frames than this, or than a third of a window, tell no offset.
+const TELLING: usize = 8;
 /// How far around a pair the re-check looks.
 const LOOK: usize = 25;
 
@@ -195,7 +201,7 @@ impl Aligner {
         let (mut i, mut j, mut ops) = self.best_way(true);
         self.begin_with_first_copies(&mut i, &mut j, &mut ops);
         let common = i.min(j);
-        let (mut skip_reference, mut skip_distorted) = (i - common, j - common);
+        let skips = (i - common, j - common);
         let mut pairs = Vec::new();
         for op in ops {
             if op == Op::Pair {
@@ -204,23 +210,46 @@ impl Aligner {
             i += usize::from(op != Op::Extra);
             j += usize::from(op != Op::Missing);
         }
-        let together: Vec<_> = (0..a.min(b)).map(|at| (at, at)).collect();
-        let apart = skip_reference + skip_distorted > 0;
-        if apart && self.mean_distance(&together) <= AS_GOOD * self.mean_distance(&pairs) {
-            (skip_reference, skip_distorted, pairs) = (0, 0, together);
+        let found = self.begin(skips, &pairs);
+        if found.confidence > CERTAIN {
+            return Some(found);
         }
+        let steady = self.steady();
+        let nearly = self.mean_distance(&steady) <= NEARLY * self.mean_distance(&pairs);
+        if nearly { steady.first().map(|first| self.begin(*first, &steady)) } else { Some(found) }
+    }
+
+    /// What is known of a start after so many frames, by the pairs that it leads to.
+    fn begin(&self, (skip_reference, skip_distorted): (usize, usize), pairs: &[(usize, usize)]) -> Start {
         let mut likeness: Vec<f32> = pairs
             .iter()
             .filter_map(|(i, j)| self.reference[*i].signature.likeness(&self.distorted[*j].signature))
             .collect();
         likeness.sort_by(f32::total_cmp);
-        Some(Start {
+        Start {
             skip_reference,
             skip_distorted,
-            confidence: self.confidence(&pairs),
+            confidence: self.confidence(pairs),
             likeness: likeness.get(likeness.len() / 2).copied(),
             pairs: pairs.len(),
-        })
+        }
+    }
+
+    /// The pairs of the one offset that brings all frames closest.
+    fn steady(&self) -> Vec<(usize, usize)> {
+        let (a, b) = self.lengths();
+        let least = (a.min(b) / 3).max(TELLING).min(a.min(b));
+        let shifted =
+            |skips: (usize, usize)| -> Vec<(usize, usize)> { (skips.0..a).zip(skips.1..b).collect() };
+        let mut best = (shifted((0, 0)), self.mean_distance(&shifted((0, 0))) / AS_GOOD);
+        let skips = (1..=a - least).map(|skip| (skip, 0)).chain((1..=b - least).map(|skip| (0, skip)));
+        for pairs in skips.map(shifted) {
+            let distance = self.mean_distance(&pairs);
+            if distance < best.1 {
+                best = (pairs, distance);
+            }
+        }
+        best.0
     }
 
     fn mean_distance(&self, pairs: &[(usize, usize)]) -> f32 {

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 use visus_video::Interlacing;
 
+use crate::align::CERTAIN;
 use crate::bars;
 use crate::findings::{Findings, Laid, Sync, frames};
 use crate::{Facts, Probe};
@@ -259,10 +260,10 @@ fn offset(found: &mut Comparability, findings: &Findings, confidence: f32) {
         let first = words.split(';').next().unwrap_or_default();
         found.yes("offset", format!("{first}; frames are paired accordingly"));
     }
-    if confidence < 0.4 {
+    if confidence < CERTAIN {
         found.warn(
             "ambiguous",
-            format!("where the two begin cannot be told for sure (confidence {confidence:.2}): the scene is still or repeats itself"),
+            format!("where the two begin cannot be told for sure (confidence {confidence:.2}): the scene is still, repeats itself, or is coded too coarsely"),
         );
     }
 }

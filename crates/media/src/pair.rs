@@ -15,7 +15,7 @@ use visus_engine::{Cancel, Side};
 use visus_video::{ColourRange, Format, Frame, Info, Pool, PooledFrame, ReadError, Source};
 
 use crate::MediaError;
-use crate::align::{Aligner, Start, Step};
+use crate::align::{Aligner, CERTAIN, Start, Step};
 use crate::bars;
 use crate::convert::{Converter, Shape};
 use crate::findings::{Findings, Laid, Sync};
@@ -257,7 +257,9 @@ impl Pairer {
         let mut start = near;
         if !near.is_good() && !self.sides.iter().all(|side| side.ended.is_some()) {
             let views = self.look.views.unwrap_or_default();
-            let better = far(views)?.filter(|far| far.is_good() || far.likeness > near.likeness);
+            // Small copies are more alike than their pictures; where these are alike already, that means nothing.
+            let strange = near.likeness.is_none_or(|likeness| likeness < ALIKE);
+            let better = far(views)?.filter(|far| far.is_good() || strange && far.likeness > near.likeness);
             lock(&self.findings).searched_far = better.is_some();
             start = better.unwrap_or(near);
         }
@@ -512,7 +514,7 @@ impl Start {
     /// Enough pairs that are alike, and no other offset that would do as well.
     pub(crate) fn is_good(&self) -> bool {
         self.pairs >= NARROWEST
-            && self.confidence > 0.4
+            && self.confidence > CERTAIN
             && self.likeness.is_some_and(|likeness| likeness > 0.8)
     }
 }
