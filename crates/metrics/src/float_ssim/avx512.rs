@@ -18,10 +18,10 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS, WINDOW};
+use super::source::{Row, Source};
 use super::window::{Luminance, Samples, Sums};
-use crate::picture::FloatPlane;
 use crate::simd::avx512::Avx512;
-use crate::simd::{OnMultipliers, x86};
+use crate::simd::{Number, OnMultipliers, x86};
 
 /// Rows that a batch adds, and rows of windows that it completes.
 const BATCH: usize = 4 * STEP;
@@ -194,14 +194,8 @@ impl Batches {
         }
     }
 
-    /// The sums over all windows, in the order of the pixels. Both planes have the same size and a window fits.
-    pub fn sums(
-        &mut self,
-        reference: &FloatPlane,
-        distorted: &FloatPlane,
-        luminance: Luminance,
-        samples: Samples,
-    ) -> Sums {
+    /// The sums over all windows, in the order of the pixels. Both pictures have the same size and a window fits.
+    pub fn sums(&mut self, reference: Source<'_>, distorted: Source<'_>, luminance: Luminance) -> Sums {
         let columns = reference.width() - TAPS + 1;
         self.terms.stride = columns.next_multiple_of(LANES);
         self.before.stride = self.terms.stride;
@@ -210,7 +204,7 @@ impl Batches {
         for top in (0..reference.height()).step_by(BATCH) {
             // SAFETY: the features were detected before the proof was made.
             sums = unsafe {
-                match samples {
+                match reference.samples() {
                     Samples::Whole => {
                         self.measure::<true>((reference, distorted), top, luminance, waiting, sums)
                     }
@@ -238,7 +232,7 @@ impl Batches {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
     fn measure<const WHOLE: bool>(
         &mut self,
-        (reference, distorted): (&FloatPlane, &FloatPlane),
+        (reference, distorted): (Source<'_>, Source<'_>),
         top: usize,
         luminance: Luminance,
         waiting: Range<usize>,
@@ -280,23 +274,24 @@ impl Batches {
 /// The signals of row `y` from column `from` on, as many as there are and fit.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_signals(
-    signals: &mut Signals,
-    reference: &FloatPlane,
-    distorted: &FloatPlane,
-    y: usize,
-    from: usize,
-) {
-    for plane in [reference, distorted] {
-        let row = plane.row((y + AHEAD).min(plane.height() - 1));
-        for at in (from..from + SAMPLES).step_by(16) {
-            x86::prefetch(row, at);
+fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<'_>, y: usize, from: usize) {
+    for source in [reference, distorted] {
+        match source.row((y + AHEAD).min(source.height() - 1)) {
+            Row::U8(row, _) => ask_for(row, from),
+            Row::U16(row, _) => ask_for(row, from),
+            Row::Floats(row) => ask_for(row, from),
         }
     }
-    let (reference, distorted) = (&reference.row(y)[from..], &distorted.row(y)[from..]);
-    let count = reference.len().min(SAMPLES);
     let rows = signals.0.each_mut().map(|row| &mut row[..]);
-    scalar::signal_rows(&reference[..count], &distorted[..count], rows);
+    scalar::signal_rows(reference.row(y), distorted.row(y), from, rows);
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn ask_for<T: Number>(row: &[T], from: usize) {
+    for at in (from..from + SAMPLES).step_by(64 / size_of::<T>()) {
+        x86::prefetch(row, at);
+    }
 }
 
 /// Eight samples from `at` on with the weight of a tap.

@@ -5,6 +5,7 @@
 //!
 //! Pixels are worked on in cells of [`LANES`] neighbours, which run on into the padding of rows.
 
+use super::source::Row;
 use crate::simd::Adder;
 
 /// One direction of the Gaussian window (sigma 1.5), with libvmaf's six decimals.
@@ -37,17 +38,24 @@ impl Cell {
     pub const ZERO: Self = Self([[0.0; LANES]; SIGNALS]);
 }
 
-/// The rows of all signals from a row of each picture. The rows may be longer than the pictures'.
+/// The rows of the squares and of the product, from the first two: a row of each picture. All have the same length.
 #[inline(always)]
-pub fn signal_rows(reference: &[f32], distorted: &[f32], rows: [&mut [f32]; SIGNALS]) {
-    let width = reference.len();
-    let distorted = &distorted[..width];
+pub fn multiply_rows(rows: [&mut [f32]; SIGNALS]) {
+    let width = rows[0].len();
     let [plain, other, squared, other_squared, product] = rows.map(|row| &mut row[..width]);
     for x in 0..width {
-        let (a, b) = (reference[x], distorted[x]);
-        (plain[x], other[x]) = (a, b);
+        let (a, b) = (plain[x], other[x]);
         (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
     }
+}
+
+/// The rows of all signals from column `from` on, as many as there are and fit.
+#[inline(always)]
+pub fn signal_rows(reference: Row<'_>, distorted: Row<'_>, from: usize, rows: [&mut [f32]; SIGNALS]) {
+    let [plain, other, squared, other_squared, product] = rows;
+    let width = reference.read(from, plain);
+    distorted.read(from, other);
+    multiply_rows([plain, other, squared, other_squared, product].map(|row| &mut row[..width]));
 }
 
 /// The window along rows: lane `n` of cell `x` covers the samples from `LANES * x + n` on. The rows must be as long as
