@@ -1,5 +1,4 @@
-//! Halving a picture with AVX-512: the sums of [`scalar`](super::scalar), arranged so that few additions wait for each
-//! other.
+//! Halving a picture with AVX-512: the sums of [`scalar`](super::scalar), with fewer weighted samples.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -9,45 +8,6 @@ use crate::float_ssim::{Row, Source};
 use crate::picture::FloatPlane;
 use crate::simd::avx512::Avx512;
 use crate::simd::{OnMultipliers, x86};
-
-/// Vectors of outputs whose sums are taken side by side: a sum of 81 terms in their order is one long wait.
-const SIDE: usize = 4;
-
-/// As [`halve_row`](super::scalar::halve_row).
-pub fn halve_row(_proof: Avx512, rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
-    // SAFETY: the features were detected before the proof was made.
-    unsafe { halve_cells(rows, out) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn halve_cells(rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
-    let one = OnMultipliers::new();
-    let whole = out.len() / (SIDE * LANES) * SIDE * LANES;
-    for at in (0..whole).step_by(SIDE * LANES) {
-        sum_cells::<SIDE>(one, rows, at, out);
-    }
-    for at in (whole..out.len()).step_by(LANES) {
-        sum_cells::<1>(one, rows, at, out);
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn sum_cells<const N: usize>(one: OnMultipliers, rows: &[SplitRow<'_>; TAPS], at: usize, out: &mut [f32]) {
-    let mut sums = [_mm512_setzero_pd(); N];
-    for (row, weights) in rows.iter().zip(&FILTER) {
-        let (even, odd) = (&row.even[at..][..N * LANES + LANES], &row.odd[at..][..N * LANES + LANES]);
-        for (tap, weight) in weights.iter().enumerate() {
-            let side = if tap.is_multiple_of(2) { even } else { odd };
-            for (cell, sum) in sums.iter_mut().enumerate() {
-                *sum = add(one, tap, *sum, weighted(side, cell * LANES + tap / 2, *weight));
-            }
-        }
-    }
-    for (cell, sum) in sums.into_iter().enumerate() {
-        store(out, at + cell * LANES, sum);
-    }
-}
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
@@ -78,6 +38,8 @@ fn store(out: &mut [f32], at: usize, sums: __m512d) {
     x86::store256(out, at, _mm256_castps_si256(_mm512_cvtpd_ps(sums)));
 }
 
+/// Cells whose sums are taken side by side, where each sum waits for the one before it.
+const SIDE: usize = 2;
 /// Row pairs that are taken at a time.
 const BATCH: usize = 8;
 /// Outputs under way while rows go by: those that a row pair does not finish.
@@ -110,13 +72,10 @@ impl<const N: usize> UnderWay<N> {
     }
 }
 
-/// Halves the samples of a picture, whose sums are exact in whatever order: the same as
-/// [`halve_samples`](super::scalar::ColumnSums::halve_samples).
-///
-/// The filter is symmetric in both directions, so that a weighted sample serves several taps: rows go by once, and add
-/// to all outputs that they are under.
+/// Halves pictures. Rows go by once, in pairs, and add to all outputs that they are under: the filter is symmetric, so
+/// that a weighted sample serves several of them.
 #[derive(Debug)]
-pub struct Exact {
+pub struct Pairs {
     _proof: Avx512,
     even: Vec<f32>,
     odd: Vec<f32>,
@@ -126,11 +85,13 @@ pub struct Exact {
     even_sums: Vec<UnderWay<3>>,
     /// Columns 1 and 3, which are also 7 and 5.
     odd_sums: Vec<UnderWay<2>>,
+    /// All columns, of cells side by side.
+    sums: Vec<UnderWay<SIDE>>,
 }
 
-impl Exact {
+impl Pairs {
     pub fn new(proof: Avx512, width: usize) -> Self {
-        let stride = split_len(width.div_ceil(2));
+        let stride = split_len(width.div_ceil(2).next_multiple_of(SIDE * LANES));
         let rows = || vec![0.0; 2 * BATCH * stride];
         let cells = stride / LANES;
         Self {
@@ -140,6 +101,7 @@ impl Exact {
             stride,
             even_sums: vec![UnderWay::ZERO; cells],
             odd_sums: vec![UnderWay::ZERO; cells],
+            sums: vec![UnderWay::ZERO; cells.div_ceil(SIDE)],
         }
     }
 
@@ -153,7 +115,12 @@ impl Exact {
                 self.split(from.row(mirrored(2 * first + row, from.height())), row);
             }
             // SAFETY: the features were detected before the proof was made.
-            unsafe { self.filter(first, count, to) }
+            unsafe {
+                match from {
+                    Source::Samples(..) => self.filter_exact(first, count, to),
+                    Source::Floats(_) => self.filter_in_order(first, count, to),
+                }
+            }
         }
     }
 
@@ -164,8 +131,33 @@ impl Exact {
         scalar::split_row(row, even, odd);
     }
 
+    /// As [`halve_row`](scalar::halve_row).
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    fn filter(&mut self, first: usize, count: usize, to: &mut FloatPlane) {
+    fn filter_in_order(&mut self, first: usize, count: usize, to: &mut FloatPlane) {
+        let one = OnMultipliers::new();
+        let cells = to.width().div_ceil(SIDE * LANES);
+        for (at, under_way) in (0..).step_by(SIDE * LANES).zip(&mut self.sums[..cells]) {
+            let mut sums = under_way.load();
+            for pair in 0..count {
+                let row = |number: usize| {
+                    let at = number * self.stride + at;
+                    SplitRow { even: &self.even[at..], odd: &self.odd[at..] }
+                };
+                let done = add_in_order(one, row(2 * pair), row(2 * pair + 1), &mut sums);
+                // The first pairs of a picture finish nothing.
+                if let Some(y) = (first + pair).checked_sub(UNDER_WAY) {
+                    for (cell, done) in done.into_iter().enumerate() {
+                        store(to.padded_row_mut(y), at + cell * LANES, done);
+                    }
+                }
+            }
+            under_way.store(sums);
+        }
+    }
+
+    /// As [`halve_samples`](scalar::ColumnSums::halve_samples): sums of columns serve several outputs.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    fn filter_exact(&mut self, first: usize, count: usize, to: &mut FloatPlane) {
         let one = OnMultipliers::new();
         let cells = to.width().div_ceil(LANES);
         let mut steps = [[[_mm512_setzero_pd(); STEPS]; BATCH]; 2];
@@ -200,6 +192,50 @@ impl Exact {
         }
         self.odd_sums[cell].store(sums);
     }
+}
+
+/// Adds a row pair to the outputs under way: the first row is tap 0, 2, 4, 6, 8 of five outputs, the second tap 1, 3, 5,
+/// 7 of four. Gives the one that this finishes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add_in_order(
+    one: OnMultipliers,
+    first: SplitRow<'_>,
+    second: SplitRow<'_>,
+    sums: &mut [[__m512d; UNDER_WAY]; SIDE],
+) -> [__m512d; SIDE] {
+    let sum = |number: usize| sums.map(|sums| sums[number]);
+    let [done, tap_0] = add_row(one, first, 0, [sum(3), [_mm512_setzero_pd(); SIDE]]);
+    let [tap_6, tap_2] = add_row(one, first, 2, [sum(2), sum(0)]);
+    let [tap_4] = add_row(one, first, 4, [sum(1)]);
+    let [tap_1, tap_7] = add_row(one, second, 1, [tap_0, tap_6]);
+    let [tap_3, tap_5] = add_row(one, second, 3, [tap_2, tap_4]);
+    for (cell, sums) in sums.iter_mut().enumerate() {
+        *sums = [tap_1, tap_3, tap_5, tap_7].map(|sum| sum[cell]);
+    }
+    done
+}
+
+/// Adds a row of the filter to those outputs for which it has these weights, in the order of the columns.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add_row<const N: usize>(
+    one: OnMultipliers,
+    row: SplitRow<'_>,
+    number: usize,
+    mut sums: [[__m512d; SIDE]; N],
+) -> [[__m512d; SIDE]; N] {
+    let (even, odd) = (&row.even[..(SIDE + 1) * LANES], &row.odd[..(SIDE + 1) * LANES]);
+    for (tap, weight) in FILTER[number].iter().enumerate() {
+        let side = if tap.is_multiple_of(2) { even } else { odd };
+        for cell in 0..SIDE {
+            let term = weighted(side, cell * LANES + tap / 2, *weight);
+            for sums in &mut sums {
+                sums[cell] = add(one, tap, sums[cell], term);
+            }
+        }
+    }
+    sums
 }
 
 /// The steps that columns make.

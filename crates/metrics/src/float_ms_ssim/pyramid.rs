@@ -4,12 +4,10 @@ use visus_video::Frame;
 
 use super::SCALES;
 #[cfg(target_arch = "x86_64")]
-use super::avx512::{self, Exact};
+use super::avx512::Pairs;
 use super::scalar::{self, ColumnSums, LANES, SplitRow, TAPS};
 use crate::float_ssim::{Row, Source};
 use crate::picture::FloatPlane;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::avx512::Avx512;
 use crate::simd::{Adder, OnMultipliers, Plain, Target};
 
 /// Split rows that are kept. The nine rows around an output row, mirrored ones included, lie in nine neighbouring rows
@@ -66,7 +64,7 @@ pub struct Halver {
     ring: Ring,
     columns: Box<ColumnSums>,
     #[cfg(target_arch = "x86_64")]
-    avx512: Option<(Avx512, Exact)>,
+    avx512: Option<Pairs>,
 }
 
 impl Halver {
@@ -77,7 +75,7 @@ impl Halver {
             ring: Ring::new(width),
             columns: Box::new(ColumnSums::ZERO),
             #[cfg(target_arch = "x86_64")]
-            avx512: target.avx512().map(|proof| (proof, Exact::new(proof, width))),
+            avx512: target.avx512().map(|proof| Pairs::new(proof, width)),
         }
     }
 
@@ -85,8 +83,8 @@ impl Halver {
     #[inline(always)]
     pub fn halve<A: Adder>(&mut self, adder: A, from: Source<'_>, to: &mut FloatPlane) {
         #[cfg(target_arch = "x86_64")]
-        if let (Some((_, exact)), Source::Samples(..)) = (&mut self.avx512, from) {
-            return exact.halve(from, to);
+        if let Some(pairs) = &mut self.avx512 {
+            return pairs.halve(from, to);
         }
         let lanes = to.width().next_multiple_of(LANES);
         let mut ready = 0;
@@ -98,11 +96,6 @@ impl Halver {
             ready = needed;
             let rows = self.ring.around(2 * y, from.height());
             let out = &mut to.padded_row_mut(y)[..lanes];
-            #[cfg(target_arch = "x86_64")]
-            if let Some((proof, _)) = self.avx512 {
-                avx512::halve_row(proof, &rows, out);
-                continue;
-            }
             match from {
                 Source::Samples(..) => self.columns.halve_samples(adder, &rows, out),
                 Source::Floats(_) => scalar::halve_row(adder, &rows, out),

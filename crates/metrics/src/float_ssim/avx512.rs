@@ -17,7 +17,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS, WINDOW};
+use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS, Variances, WINDOW};
 use super::source::{Row, Source};
 use super::window::{Luminance, Samples, Sums};
 use crate::simd::avx512::Avx512;
@@ -31,9 +31,9 @@ const STEP: usize = SIGNALS;
 /// Windows that a batch leaves unfinished.
 const SHARED: usize = TAPS - 1;
 /// Cells of a stretch.
-const STRETCH: usize = 22;
+const STRETCH: usize = 24;
 /// Samples under the windows of a stretch, and what vectors read beyond them.
-const SAMPLES: usize = (LANES * (STRETCH + 2) + TAPS).next_multiple_of(16);
+const SAMPLES: usize = (LANES * (STRETCH + 2) + TAPS).next_multiple_of(32);
 
 /// So many rows ahead, samples are asked for: the part of a row under a stretch is too short for the processor to see.
 const AHEAD: usize = 4;
@@ -78,16 +78,17 @@ impl TermRows {
         Self { stride, contrast: terms(), structure: terms(), luminance: terms() }
     }
 
-    /// Sets the terms of the cell at column `at`.
+    /// Sets the contrast and the structure of eight pixels.
     #[inline(always)]
-    fn set(&mut self, row: usize, at: usize, moments: &Cell, luminance: Luminance) {
-        let at = row * self.stride + at;
-        let (contrast, structure) = scalar::contrast_structure(moments);
+    fn set(&mut self, at: usize, variances: &Variances, deviations: &Lane<f32>) {
+        let (contrast, structure) = variances.contrast_structure(deviations);
         self.contrast[at..][..LANES].copy_from_slice(&contrast);
         self.structure[at..][..LANES].copy_from_slice(&structure);
-        if luminance == Luminance::Wanted {
-            self.luminance[at..][..LANES].copy_from_slice(&scalar::luminance(moments));
-        }
+    }
+
+    #[inline(always)]
+    fn set_luminance(&mut self, at: usize, moments: &Cell) {
+        self.luminance[at..][..LANES].copy_from_slice(&scalar::luminance(moments));
     }
 
     /// Makes zeros of what lies beyond the picture.
@@ -157,24 +158,61 @@ struct Meanwhile<'a> {
     pending: Pending<'a>,
     terms: &'a mut TermRows,
     luminance: Luminance,
-    /// The column of the cell before, and its moments, of which terms are still to be made.
+    /// The column of the cell before, of which terms are still to be made.
     at: usize,
-    moments: &'a mut [Cell; BATCH],
+    variances: [Variances; BATCH],
+    /// The row before, whose roots are taken, and where its terms go.
+    rooted: (Variances, Lane<f32>),
+    rooted_at: usize,
 }
 
-impl Meanwhile<'_> {
+impl<'a> Meanwhile<'a> {
+    /// Before the first cell is finished, what belongs to no cell is written to its place.
+    fn new(pending: Pending<'a>, terms: &'a mut TermRows, luminance: Luminance) -> Self {
+        Self {
+            pending,
+            terms,
+            luminance,
+            at: 0,
+            variances: [Variances::ZERO; BATCH],
+            rooted: (Variances::ZERO, [0.0; LANES]),
+            rooted_at: 0,
+        }
+    }
+
     #[inline(always)]
     fn step(&mut self, row: usize) {
-        self.terms.set(row, self.at, &self.moments[row], self.luminance);
+        self.make_terms(row);
         self.pending.add_next();
+    }
+
+    /// The roots of this row, and the quotients of the row before.
+    #[inline(always)]
+    fn make_terms(&mut self, row: usize) {
+        self.terms.set(self.rooted_at, &self.rooted.0, &self.rooted.1);
+        self.rooted = (self.variances[row], self.variances[row].deviations());
+        self.rooted_at = row * self.terms.stride + self.at;
+    }
+
+    /// Goes on to the cell at a column, after every row of the one before.
+    #[inline(always)]
+    fn next_cell(&mut self, at: usize, moments: &[Cell; BATCH]) {
+        self.at = at;
+        for (row, (variances, moments)) in self.variances.iter_mut().zip(moments).enumerate() {
+            *variances = Variances::of(moments);
+            if self.luminance == Luminance::Wanted {
+                self.terms.set_luminance(row * self.terms.stride + at, moments);
+            }
+        }
     }
 
     /// Makes the terms of the last cell, and the sums that are left.
     #[inline(always)]
-    fn finish(self, columns: usize) -> Sums {
-        for (row, moments) in self.moments.iter().enumerate() {
-            self.terms.set(row, self.at, moments, self.luminance);
+    fn finish(mut self, columns: usize) -> Sums {
+        for row in 0..BATCH {
+            self.make_terms(row);
         }
+        self.terms.set(self.rooted_at, &self.rooted.0, &self.rooted.1);
         self.terms.cut(columns);
         self.pending.finish()
     }
@@ -242,10 +280,8 @@ impl Batches {
         let columns = reference.width() - TAPS + 1;
         let Self { signals, along, unfinished, terms, before, .. } = self;
         let pending = Pending::new(before, waiting, sums);
-        let (mut moments, mut finished) = ([Cell::ZERO; BATCH], [Cell::ZERO; BATCH]);
-        let mut moments = &mut moments;
-        // Before the first cell is finished, what belongs to no cell is written to its place.
-        let mut meanwhile = Meanwhile { pending, terms, luminance, at: 0, moments: &mut finished };
+        let mut moments = [Cell::ZERO; BATCH];
+        let mut meanwhile = Meanwhile::new(pending, terms, luminance);
         let bottom = reference.height().min(top + BATCH);
         let stretches = unfinished.as_chunks_mut::<STRETCH>().0.iter_mut().enumerate();
         for (number, unfinished) in stretches.take(columns.div_ceil(LANES * STRETCH)) {
@@ -261,10 +297,9 @@ impl Batches {
             }
             for (cell, unfinished) in unfinished.iter_mut().enumerate().take(cells) {
                 for (signal, sums) in unfinished.0.iter_mut().enumerate() {
-                    filter_down(one, along, (cell, signal), sums, moments, &mut meanwhile);
+                    filter_down(one, along, (cell, signal), sums, &mut moments, &mut meanwhile);
                 }
-                std::mem::swap(&mut moments, &mut meanwhile.moments);
-                meanwhile.at = from + cell * LANES;
+                meanwhile.next_cell(from + cell * LANES, &moments);
             }
         }
         meanwhile.finish(columns)
@@ -282,8 +317,11 @@ fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<
             Row::Floats(row) => ask_for(row, from),
         }
     }
-    let rows = signals.0.each_mut().map(|row| &mut row[..]);
-    scalar::signal_rows(reference.row(y), distorted.row(y), from, rows);
+    let [plain, other, ..] = &mut signals.0;
+    reference.row(y).read(from, plain);
+    distorted.row(y).read(from, other);
+    // Whatever lies beyond the picture: a length that the compiler knows is faster.
+    scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
 }
 
 #[inline]
@@ -311,7 +349,7 @@ fn wide(samples: __m256, tap: usize) -> __m512d {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn sum(one: OnMultipliers, tap: usize, sum: __m512d, term: __m512d) -> __m512d {
-    if tap.is_multiple_of(2) {
+    if matches!(tap, 0 | 2 | 5 | 8 | 10) {
         _mm512_add_pd(sum, term)
     } else {
         _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)
@@ -395,7 +433,7 @@ fn sum_both<const WHOLE: bool>(
 fn sum_in_pairs(one: OnMultipliers, terms: [__m512d; TAPS]) -> __m512d {
     let [a, b, c, d, e, f, g, h, i, j, k] = terms;
     let (ab, cd, ef, gh, ij) =
-        (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 0, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
+        (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 1, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
     let (abcd, efgh, ijk) = (sum(one, 1, ab, cd), sum(one, 0, ef, gh), sum(one, 1, ij, k));
     sum(one, 0, sum(one, 1, abcd, efgh), ijk)
 }
