@@ -9,35 +9,6 @@ use crate::picture::FloatPlane;
 use crate::simd::avx512::Avx512;
 use crate::simd::{OnMultipliers, x86};
 
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn weighted(samples: &[f32], at: usize, weight: f32) -> __m512d {
-    wide(_mm256_castsi256_ps(x86::load256(samples, at)), weight)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn wide(samples: __m256, weight: f32) -> __m512d {
-    _mm512_cvtps_pd(_mm256_mul_ps(samples, _mm256_set1_ps(weight)))
-}
-
-/// A third of the sums by the adders, which also convert; the others on the multipliers.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn add(one: OnMultipliers, number: usize, sum: __m512d, term: __m512d) -> __m512d {
-    if number.is_multiple_of(3) {
-        _mm512_add_pd(sum, term)
-    } else {
-        _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn store(out: &mut [f32], at: usize, sums: __m512d) {
-    x86::store256(out, at, _mm256_castps_si256(_mm512_cvtpd_ps(sums)));
-}
-
 /// Cells whose sums are taken side by side, where each sum waits for the one before it.
 const SIDE: usize = 2;
 /// Row pairs that are taken at a time.
@@ -112,7 +83,7 @@ impl Pairs {
         for first in (0..pairs).step_by(BATCH) {
             let count = BATCH.min(pairs - first);
             for row in 0..2 * count {
-                self.split(from.row(mirrored(2 * first + row, from.height())), row);
+                self.split(from.row(scalar::mirrored(2 * first + row, from.height())), row);
             }
             // SAFETY: the features were detected before the proof was made.
             unsafe {
@@ -192,6 +163,35 @@ impl Pairs {
         }
         self.odd_sums[cell].store(sums);
     }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn weighted(samples: &[f32], at: usize, weight: f32) -> __m512d {
+    wide(_mm256_castsi256_ps(x86::load256(samples, at)), weight)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn wide(samples: __m256, weight: f32) -> __m512d {
+    _mm512_cvtps_pd(_mm256_mul_ps(samples, _mm256_set1_ps(weight)))
+}
+
+/// A third of the sums by the adders, which also convert; the others on the multipliers.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add(one: OnMultipliers, number: usize, sum: __m512d, term: __m512d) -> __m512d {
+    if number.is_multiple_of(3) {
+        _mm512_add_pd(sum, term)
+    } else {
+        _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn store(out: &mut [f32], at: usize, sums: __m512d) {
+    x86::store256(out, at, _mm256_castps_si256(_mm512_cvtpd_ps(sums)));
 }
 
 /// Adds a row pair to the outputs under way: the first row is tap 0, 2, 4, 6, 8 of five outputs, the second tap 1, 3, 5,
@@ -314,15 +314,6 @@ fn sum_steps(now: &[__m512d; STEPS], next: &[__m512d; STEPS]) -> __m512d {
     let first = _mm512_add_pd(now[0], shifted::<1>(now[1], next[1]));
     let second = _mm512_add_pd(shifted::<2>(now[2], next[2]), shifted::<3>(now[3], next[3]));
     _mm512_add_pd(second, _mm512_add_pd(shifted::<4>(now[4], next[4]), first))
-}
-
-/// The row of a picture that is `UNDER_WAY` below `number`, mirrored at the edges, the edge row included.
-fn mirrored(number: usize, height: usize) -> usize {
-    match number.checked_sub(UNDER_WAY) {
-        None => UNDER_WAY - 1 - number,
-        Some(inside) if inside < height => inside,
-        Some(beyond) => 2 * height - 1 - beyond,
-    }
 }
 
 /// Eight numbers from number `BY` of the first vector on.

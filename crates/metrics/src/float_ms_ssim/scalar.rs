@@ -54,6 +54,15 @@ pub const fn split_len(outputs: usize) -> usize {
     outputs.next_multiple_of(LANES) + LANES
 }
 
+/// Row `number`, counted from the fourth above a picture. Beyond an edge it repeats mirrored, the edge row included.
+pub fn mirrored(number: usize, height: usize) -> usize {
+    match number.checked_sub(TAPS / 2) {
+        None => TAPS / 2 - 1 - number,
+        Some(inside) if inside < height => inside,
+        Some(beyond) => 2 * height - 1 - beyond,
+    }
+}
+
 /// Deals a row out. Beyond an edge it repeats mirrored, the edge sample included; it must have 4 samples or more.
 #[inline(always)]
 pub fn split_row(row: Row<'_>, even: &mut [f32], odd: &mut [f32]) {

@@ -11,7 +11,7 @@
 //! the leading bits of such a product, and the weights sum up to 1.
 //!
 //! Rows are taken in batches, columns in stretches, such that what is filtered along rows stays near until it is
-//! filtered down the columns.
+//! filtered down the columns. The sums of windows that a batch leaves unfinished are kept for the next one.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS, Variances, WINDOW};
 use super::source::{Row, Source};
-use super::window::{Luminance, Samples, Sums};
+use super::window::{Luminance, Sums};
 use crate::simd::avx512::Avx512;
 use crate::simd::{Number, OnMultipliers, x86};
 
@@ -29,7 +29,7 @@ const BATCH: usize = 4 * STEP;
 /// times as many pixels: each step also computes a row of terms and adds the terms of [`LANES`] pixels.
 const STEP: usize = SIGNALS;
 /// Windows that a batch leaves unfinished.
-const SHARED: usize = TAPS - 1;
+const UNFINISHED: usize = TAPS - 1;
 /// Cells of a stretch.
 const STRETCH: usize = 24;
 /// Samples under the windows of a stretch, and what vectors read beyond them.
@@ -46,7 +46,7 @@ struct Signals([[f32; SAMPLES]; SIGNALS]);
 /// The sums of a cell's unfinished windows, the one that began last at the start.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Unfinished([[Lane<f64>; SHARED]; SIGNALS]);
+struct Unfinished([[Lane<f64>; UNFINISHED]; SIGNALS]);
 
 /// Memory for pictures up to a width.
 #[derive(Debug)]
@@ -226,7 +226,7 @@ impl Batches {
             _proof: proof,
             signals: [Signals([[0.0; SAMPLES]; SIGNALS]); 2],
             along: Box::new([[Cell::ZERO; STRETCH]; BATCH]),
-            unfinished: vec![Unfinished([[[0.0; LANES]; SHARED]; SIGNALS]); stretches * STRETCH],
+            unfinished: vec![Unfinished([[[0.0; LANES]; UNFINISHED]; SIGNALS]); stretches * STRETCH],
             terms: TermRows::new(stride),
             before: TermRows::new(stride),
         }
@@ -240,19 +240,17 @@ impl Batches {
         let mut sums = Sums::default();
         let mut waiting = 0..0;
         for top in (0..reference.height()).step_by(BATCH) {
+            let pair = (reference, distorted);
             // SAFETY: the features were detected before the proof was made.
             sums = unsafe {
-                match reference.samples() {
-                    Samples::Whole => {
-                        self.measure::<true>((reference, distorted), top, luminance, waiting, sums)
-                    }
-                    Samples::Any => {
-                        self.measure::<false>((reference, distorted), top, luminance, waiting, sums)
-                    }
+                if reference.is_whole() {
+                    self.measure::<true>(pair, top, luminance, waiting, sums)
+                } else {
+                    self.measure::<false>(pair, top, luminance, waiting, sums)
                 }
             };
             // The first window that a batch completes begins ten rows above it.
-            waiting = SHARED.saturating_sub(top)..BATCH.min(reference.height() - top);
+            waiting = UNFINISHED.saturating_sub(top)..BATCH.min(reference.height() - top);
             std::mem::swap(&mut self.terms, &mut self.before);
             if luminance == Luminance::Wanted {
                 self.before.add_luminance(waiting.clone(), columns, &mut sums);
@@ -345,7 +343,7 @@ fn wide(samples: __m256, tap: usize) -> __m512d {
     _mm512_cvtps_pd(_mm256_mul_ps(samples, _mm256_set1_ps(WINDOW[tap])))
 }
 
-/// Half of the sums by the adders, which also convert; the others on the multipliers.
+/// Two sums in five by the adders, which also convert; the others on the multipliers.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn sum(one: OnMultipliers, tap: usize, sum: __m512d, term: __m512d) -> __m512d {
@@ -452,11 +450,11 @@ fn filter_down(
     one: OnMultipliers,
     rows: &[[Cell; STRETCH]; BATCH],
     (cell, signal): (usize, usize),
-    unfinished: &mut [Lane<f64>; SHARED],
+    unfinished: &mut [Lane<f64>; UNFINISHED],
     out: &mut [Cell; BATCH],
     meanwhile: &mut Meanwhile<'_>,
 ) {
-    let mut sums = [_mm512_setzero_pd(); SHARED];
+    let mut sums = [_mm512_setzero_pd(); UNFINISHED];
     for (sum, before) in sums.iter_mut().zip(&*unfinished) {
         *sum = _mm512_castsi512_pd(x86::load512(before, 0));
     }
@@ -477,13 +475,13 @@ fn filter_down(
 /// Adds a row to all windows under way, of which one is then finished and another one begun.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn add_row(one: OnMultipliers, samples: __m256, sums: &mut [__m512d; SHARED]) -> __m512d {
+fn add_row(one: OnMultipliers, samples: __m256, sums: &mut [__m512d; UNFINISHED]) -> __m512d {
     let mut terms = [_mm512_setzero_pd(); WEIGHTS];
     for (tap, term) in terms.iter_mut().enumerate() {
         *term = wide(samples, tap);
     }
-    let done = sum(one, SHARED, sums[SHARED - 1], terms[0]);
-    for tap in (1..SHARED).rev() {
+    let done = sum(one, UNFINISHED, sums[UNFINISHED - 1], terms[0]);
+    for tap in (1..UNFINISHED).rev() {
         sums[tap] = sum(one, tap, sums[tap - 1], terms[tap.min(TAPS - 1 - tap)]);
     }
     sums[0] = terms[0];

@@ -109,18 +109,24 @@ impl SsimExtractor {
     fn new(format: &Format, target: Target, factor: usize, decibels: Decibels) -> Self {
         let width = shrink::shrunk(format.width(), factor);
         let height = shrink::shrunk(format.height(), factor);
+        // A picture of its full size is read from the frame.
+        let plane = || if factor == 1 { FloatPlane::default() } else { FloatPlane::new(width, height) };
         Self {
             factor,
             decibels,
-            reference: FloatPlane::new(width, height),
-            distorted: FloatPlane::new(width, height),
+            reference: plane(),
+            distorted: plane(),
             columns: vec![0.0; format.width()],
             windows: Windows::new(width, target),
             target,
         }
     }
 
+    /// Below the window's size no sample counts, and the box filter's mirror would leave the picture.
     fn shrink(&mut self, pair: Pair<'_>) {
+        if self.reference.width() < scalar::TAPS || self.reference.height() < scalar::TAPS {
+            return;
+        }
         for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
             let depth = frame.format().depth();
             shrink::shrink(self.target, frame.plane(0), depth, self.factor, &mut self.columns, plane);
@@ -130,19 +136,14 @@ impl SsimExtractor {
 
 impl Extractor for SsimExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        let pair = window.current;
-        // Below the window's size no sample counts, and the box filter's mirror would leave the picture.
-        let fits = self.reference.width() >= scalar::TAPS && self.reference.height() >= scalar::TAPS;
-        let means = if self.factor == 1 {
-            let (reference, distorted) = (Source::luma(pair.reference), Source::luma(pair.distorted));
-            self.windows.measure(reference, distorted, Luminance::Wanted)
+        let Pair { reference, distorted } = window.current;
+        let (reference, distorted) = if self.factor == 1 {
+            (Source::luma(reference), Source::luma(distorted))
         } else {
-            if fits {
-                self.shrink(pair);
-            }
-            let (reference, distorted) = (Source::Floats(&self.reference), Source::Floats(&self.distorted));
-            self.windows.measure(reference, distorted, Luminance::Wanted)
+            self.shrink(window.current);
+            (Source::Floats(&self.reference), Source::Floats(&self.distorted))
         };
+        let means = self.windows.measure(reference, distorted, Luminance::Wanted);
         let Means { ssim, luminance, contrast, structure } = means;
         let scores = [self.decibels.apply(ssim), luminance, contrast, structure];
         raw.copy_from_slice(&scores[..raw.len()]);

@@ -2,7 +2,6 @@
 
 use visus_video::{Frame, PlaneView, Sample};
 
-use super::window::Samples;
 use crate::picture::FloatPlane;
 
 /// A picture whose rows are read as floats on the 8-bit scale.
@@ -41,12 +40,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What is known of the floats.
-    pub fn samples(&self) -> Samples {
-        match self {
-            Self::Samples(_, 8) => Samples::Whole,
-            _ => Samples::Any,
-        }
+    /// Whether the floats are known to be whole numbers from 0 to 255.
+    #[cfg(any(test, target_arch = "x86_64"))]
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Samples(_, 8))
     }
 
     #[inline(always)]
@@ -116,13 +113,13 @@ mod tests {
 
     #[test]
     fn only_samples_of_8_bits_are_known_to_be_whole() {
-        let samples = |depth| {
+        let is_whole = |depth| {
             let frame = Frame::new(made::format(12, 11, Chroma::C400, depth));
             let source = Source::luma(&frame);
             assert_eq!((source.width(), source.height()), (12, 11));
-            source.samples()
+            source.is_whole()
         };
-        assert_eq!((samples(8), samples(10)), (Samples::Whole, Samples::Any));
-        assert_eq!(Source::Floats(&FloatPlane::new(11, 11)).samples(), Samples::Any);
+        assert_eq!([8, 9, 10, 16].map(is_whole), [true, false, false, false]);
+        assert!(!Source::Floats(&FloatPlane::new(11, 11)).is_whole());
     }
 }

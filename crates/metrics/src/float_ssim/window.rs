@@ -16,14 +16,6 @@ pub enum Luminance {
     Skipped,
 }
 
-/// What is known of the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Samples {
-    /// Whole numbers from 0 to 255.
-    Whole,
-    Any,
-}
-
 /// Means over all windows, rounded to `f32` as libvmaf does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Means {
@@ -307,7 +299,7 @@ mod tests {
 
     level_tests! {
         fn means_equal_those_of_plain_rows(level) {
-            let sizes = [(11, 11), (12, 40), (19, 22), (26, 33), (177, 54), (186, 23), (187, 21), (370, 65), (1030, 32)];
+            let sizes = [(11, 11), (12, 40), (19, 22), (26, 33), (177, 54), (186, 23), (187, 21), (202, 19), (203, 20), (370, 65), (395, 41), (1030, 32)];
             for (width, height) in sizes {
                 check_size(Target::new(level), width, height);
             }
