@@ -14,10 +14,10 @@ mod tests;
 
 use visus_video::Format;
 
-use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Samples, Windows};
+use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Windows};
 use crate::math::pow;
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
 use pyramid::{Halver, Pyramid};
 
 const SCALES: usize = 5;
@@ -100,7 +100,6 @@ impl Metric for MsSsim {
             distorted: Pyramid::new(width, height),
             halver: Halver::new(width, Target::new(level)),
             windows: Windows::new(width, Target::new(level)),
-            samples: Samples::of_depth(format.depth()),
             target: Target::new(level),
         }))
     }
@@ -114,29 +113,25 @@ struct MsSsimExtractor {
     distorted: Pyramid,
     halver: Halver,
     windows: Windows,
-    /// Those of the largest scale.
-    samples: Samples,
     target: Target,
 }
 
 impl MsSsimExtractor {
-    fn measure(&mut self, scale: usize) -> Means {
+    fn measure(&mut self, pair: Pair<'_>, scale: usize) -> Means {
         let counts = self.terms || LUMINANCE_EXPONENTS[scale] != 0.0;
         let luminance = if counts { Luminance::Wanted } else { Luminance::Skipped };
-        self.windows.measure(
-            &self.reference.planes[scale],
-            &self.distorted.planes[scale],
-            luminance,
-            if scale == 0 { self.samples } else { Samples::Any },
-        )
+        let reference = self.reference.at_scale(pair.reference, scale);
+        let distorted = self.distorted.at_scale(pair.distorted, scale);
+        self.windows.measure(reference, distorted, luminance)
     }
 }
 
 impl Extractor for MsSsimExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.reference.load(self.target, window.current.reference, &mut self.halver);
-        self.distorted.load(self.target, window.current.distorted, &mut self.halver);
-        let means: [Means; SCALES] = std::array::from_fn(|scale| self.measure(scale));
+        let pair = window.current;
+        self.reference.load(self.target, pair.reference, &mut self.halver);
+        self.distorted.load(self.target, pair.distorted, &mut self.halver);
+        let means: [Means; SCALES] = std::array::from_fn(|scale| self.measure(pair, scale));
         raw[0] = self.decibels.apply(combine(&means));
         if self.terms {
             for (scale, means) in means.iter().enumerate() {

@@ -4,27 +4,34 @@ use visus_video::Frame;
 
 use super::SCALES;
 #[cfg(target_arch = "x86_64")]
-use super::avx512;
+use super::avx512::Pairs;
 use super::scalar::{self, ColumnSums, LANES, SplitRow, TAPS};
+use crate::float_ssim::{Row, Source};
 use crate::picture::FloatPlane;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::avx512::Avx512;
 use crate::simd::{Adder, OnMultipliers, Plain, Target};
 
 /// Split rows that are kept. The nine rows around an output row, mirrored ones included, lie in nine neighbouring rows
 /// of the picture, so ten slots never collide.
 const SLOTS: usize = 10;
 
-/// The sizes of one picture, the largest first.
+/// The sizes of one picture below its own, the largest first.
 #[derive(Debug)]
 pub struct Pyramid {
-    pub planes: [FloatPlane; SCALES],
+    planes: [FloatPlane; SCALES - 1],
 }
 
 impl Pyramid {
     pub fn new(width: usize, height: usize) -> Self {
-        let side = |side: usize, scale: usize| (0..scale).fold(side, |side, _| side.div_ceil(2));
+        let side = |side: usize, scale: usize| (0..=scale).fold(side, |side, _| side.div_ceil(2));
         Self { planes: std::array::from_fn(|scale| FloatPlane::new(side(width, scale), side(height, scale))) }
+    }
+
+    /// A size of the frame that was loaded.
+    pub fn at_scale<'a>(&'a self, frame: &'a Frame, scale: usize) -> Source<'a> {
+        match scale.checked_sub(1) {
+            None => Source::luma(frame),
+            Some(smaller) => Source::Floats(&self.planes[smaller]),
+        }
     }
 
     /// Takes a frame's luma and fills every size.
@@ -43,101 +50,72 @@ impl Pyramid {
 
     #[inline(always)]
     fn fill<A: Adder>(&mut self, adder: A, frame: &Frame, halver: &mut Halver) {
-        let (plane, depth) = (frame.plane(0), frame.format().depth());
-        let (first, smaller) = self.planes.split_at_mut(1);
-        // A row is halved while it is still near.
-        halver.halve(
-            adder,
-            Values::Samples,
-            &mut first[0],
-            &mut smaller[0],
-            #[inline(always)]
-            |to, y| to.load_row(plane, depth, 0.0, y),
-        );
-        for scale in 2..SCALES {
+        halver.halve(adder, Source::luma(frame), &mut self.planes[0]);
+        for scale in 1..self.planes.len() {
             let (larger, smaller) = self.planes.split_at_mut(scale);
-            halver.halve(
-                adder,
-                Values::Any,
-                &mut larger[scale - 1],
-                &mut smaller[0],
-                #[inline(always)]
-                |_, _| (),
-            );
+            halver.halve(adder, Source::Floats(&larger[scale - 1]), &mut smaller[0]);
         }
     }
 }
 
-/// What is known of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Whole multiples of 1/256 from 0 to 255 and a fraction.
-    Samples,
-    Any,
-}
-
-/// Halves pictures up to a width.
+/// Memory to halve pictures up to a width, and how that is done.
 #[derive(Debug)]
-pub struct Halver {
-    ring: Ring,
-    columns: Box<ColumnSums>,
+pub enum Halver {
+    ByRows(Ring, Box<ColumnSums>),
     #[cfg(target_arch = "x86_64")]
-    avx512: Option<Avx512>,
+    InPairs(Pairs),
 }
 
 impl Halver {
     pub fn new(width: usize, target: Target) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(proof) = target.avx512() {
+            return Self::InPairs(Pairs::new(proof, width));
+        }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = target;
-        Self {
-            ring: Ring::new(width),
-            columns: Box::new(ColumnSums::ZERO),
-            #[cfg(target_arch = "x86_64")]
-            avx512: target.avx512(),
-        }
+        Self::ByRows(Ring::new(width), Box::new(ColumnSums::ZERO))
     }
 
-    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up. `prepare` is called for each
-    /// row of `from` before it is read.
+    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up.
     #[inline(always)]
-    pub fn halve<A: Adder>(
-        &mut self,
-        adder: A,
-        values: Values,
-        from: &mut FloatPlane,
-        to: &mut FloatPlane,
-        mut prepare: impl FnMut(&mut FloatPlane, usize),
-    ) {
-        let lanes = to.width().next_multiple_of(LANES);
-        let mut ready = 0;
-        for y in 0..to.height() {
-            let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
-            for row in ready..needed {
-                prepare(from, row);
-                self.ring.fill(from.row(row), row);
-            }
-            ready = needed;
-            let rows = self.ring.around(2 * y, from.height());
-            let out = &mut to.padded_row_mut(y)[..lanes];
+    pub fn halve<A: Adder>(&mut self, adder: A, from: Source<'_>, to: &mut FloatPlane) {
+        match self {
+            Self::ByRows(ring, columns) => halve_by_rows(adder, ring, columns, from, to),
             #[cfg(target_arch = "x86_64")]
-            if let Some(proof) = self.avx512 {
-                match values {
-                    Values::Samples => avx512::halve_samples(proof, &rows, out),
-                    Values::Any => avx512::halve_row(proof, &rows, out),
-                }
-                continue;
-            }
-            match values {
-                Values::Samples => self.columns.halve_samples(adder, &rows, out),
-                Values::Any => scalar::halve_row(adder, &rows, out),
-            }
+            Self::InPairs(pairs) => pairs.halve(from, to),
+        }
+    }
+}
+
+#[inline(always)]
+fn halve_by_rows<A: Adder>(
+    adder: A,
+    ring: &mut Ring,
+    columns: &mut ColumnSums,
+    from: Source<'_>,
+    to: &mut FloatPlane,
+) {
+    let lanes = to.width().next_multiple_of(LANES);
+    let mut ready = 0;
+    for y in 0..to.height() {
+        let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
+        for row in ready..needed {
+            ring.fill(from.row(row), row);
+        }
+        ready = needed;
+        let rows = ring.around(2 * y, from.height());
+        let out = &mut to.padded_row_mut(y)[..lanes];
+        match from {
+            Source::Samples(..) => columns.halve_samples(adder, &rows, out),
+            Source::Floats(_) => scalar::halve_row(adder, &rows, out),
         }
     }
 }
 
 /// The latest rows, split.
 #[derive(Debug)]
-struct Ring {
+pub struct Ring {
     even: Vec<f32>,
     odd: Vec<f32>,
     stride: usize,
@@ -150,7 +128,7 @@ impl Ring {
     }
 
     #[inline(always)]
-    fn fill(&mut self, row: &[f32], y: usize) {
+    fn fill(&mut self, row: Row<'_>, y: usize) {
         let start = y % SLOTS * self.stride;
         let (even, odd) = (&mut self.even[start..][..self.stride], &mut self.odd[start..][..self.stride]);
         scalar::split_row(row, even, odd);
@@ -161,7 +139,7 @@ impl Ring {
     fn around(&self, centre: usize, height: usize) -> [SplitRow<'_>; TAPS] {
         let mut rows = [SplitRow::default(); TAPS];
         for (tap, row) in rows.iter_mut().enumerate() {
-            let start = mirrored(centre, tap, height) % SLOTS * self.stride;
+            let start = scalar::mirrored(centre + tap, height) % SLOTS * self.stride;
             let (even, odd) = (&self.even[start..][..self.stride], &self.odd[start..][..self.stride]);
             *row = SplitRow { even, odd };
         }
@@ -169,19 +147,12 @@ impl Ring {
     }
 }
 
-/// The row at tap `tap` around `centre`, mirrored at the edges, the edge row included.
-fn mirrored(centre: usize, tap: usize, height: usize) -> usize {
-    match (centre + tap).checked_sub(TAPS / 2) {
-        None => TAPS / 2 - 1 - (centre + tap),
-        Some(inside) if inside < height => inside,
-        Some(beyond) => 2 * height - 1 - beyond,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use visus_video::Chroma;
+
     use super::*;
-    use crate::made::Noise;
+    use crate::made::{self, Content, Noise};
     use crate::simd::level_tests;
 
     /// libvmaf's full table, to check the folded one.
@@ -211,44 +182,55 @@ mod tests {
         sum as f32
     }
 
-    fn check_halving(target: Target, width: usize, height: usize) {
+    fn check_halving(target: Target, from: Source<'_>, floats: &FloatPlane) {
+        let (width, height) = (from.width(), from.height());
+        let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
+        // Memory made for a wider picture serves narrower ones.
+        let mut halver = Halver::new(width + 19, target);
+        target.run(
+            #[inline(always)]
+            || {
+                if target.is_wide() {
+                    halver.halve(OnMultipliers::new(), from, &mut to);
+                } else {
+                    halver.halve(Plain, from, &mut to);
+                }
+            },
+        );
+        for (x, y) in (0..to.height()).flat_map(|y| (0..to.width()).map(move |x| (x, y))) {
+            assert_eq!(to.row(y)[x], naive(floats, x, y), "{width}x{height} at {x},{y}");
+        }
+    }
+
+    fn check_samples(target: Target, width: usize, height: usize) {
+        for (depth, content) in [8, 10, 16].into_iter().flat_map(|depth| Content::ALL.map(|c| (depth, c))) {
+            let frame = made::frame(made::format(width, height, Chroma::C400, depth), content, 11);
+            let mut floats = FloatPlane::new(width, height);
+            floats.load(frame.plane(0), depth, 0.0);
+            check_halving(target, Source::luma(&frame), &floats);
+        }
+    }
+
+    fn check_floats(target: Target, width: usize, height: usize) {
         let mut noise = Noise::new(11);
-        for (limit, scale, offset, values) in [
-            (256, 1.0, 0.0, Values::Samples),
-            (65_536, 1.0 / 256.0, 0.0, Values::Samples),
-            (3, 1.0 / 256.0, 0.0, Values::Samples),
-            (65_536, 1.0 / 256.0, 0.0, Values::Any),
-            (999, 0.377, -150.1, Values::Any),
-        ] {
+        for (limit, scale, offset) in
+            [(256, 1.0, 0.0), (65_536, 1.0 / 256.0, 0.0), (3, 1e-6, 0.0), (999, 0.377, -150.1)]
+        {
             let mut from = FloatPlane::new(width, height);
             for y in 0..height {
                 from.row_mut(y).fill_with(|| noise.below(limit) as f32 * scale + offset);
             }
-            let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
-            // Memory made for a wider picture serves narrower ones.
-            let mut halver = Halver::new(width + 19, target);
-            target.run(
-                #[inline(always)]
-                || {
-                    if target.is_wide() {
-                        halver.halve(OnMultipliers::new(), values, &mut from, &mut to, |_, _| ());
-                    } else {
-                        halver.halve(Plain, values, &mut from, &mut to, |_, _| ());
-                    }
-                },
-            );
-            for (x, y) in (0..to.height()).flat_map(|y| (0..to.width()).map(move |x| (x, y))) {
-                assert_eq!(to.row(y)[x], naive(&from, x, y), "{width}x{height} at {x},{y}, {values:?}");
-            }
+            check_halving(target, Source::Floats(&from), &from);
         }
     }
 
     level_tests! {
         fn equals_the_naive_sum(level) {
             for (width, height) in
-                [(11, 11), (12, 13), (13, 12), (16, 40), (35, 20), (64, 17), (81, 5), (530, 6), (1023, 7)]
+                [(11, 11), (12, 13), (13, 12), (16, 40), (35, 20), (49, 71), (64, 17), (81, 5), (530, 6), (1023, 7)]
             {
-                check_halving(Target::new(level), width, height);
+                check_samples(Target::new(level), width, height);
+                check_floats(Target::new(level), width, height);
             }
         }
     }

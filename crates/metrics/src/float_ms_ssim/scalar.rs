@@ -9,6 +9,7 @@
 //! 2^9: the sums are exact, in whatever order they are taken. Columns may then be summed first, and serve several
 //! outputs.
 
+use crate::float_ssim::Row;
 use crate::simd::Adder;
 
 /// Side of the filter.
@@ -53,21 +54,40 @@ pub const fn split_len(outputs: usize) -> usize {
     outputs.next_multiple_of(LANES) + LANES
 }
 
+/// Row `number`, counted from the fourth above a picture. Beyond an edge it repeats mirrored, the edge row included.
+pub fn mirrored(number: usize, height: usize) -> usize {
+    match number.checked_sub(TAPS / 2) {
+        None => TAPS / 2 - 1 - number,
+        Some(inside) if inside < height => inside,
+        Some(beyond) => 2 * height - 1 - beyond,
+    }
+}
+
 /// Deals a row out. Beyond an edge it repeats mirrored, the edge sample included; it must have 4 samples or more.
 #[inline(always)]
-pub fn split_row(row: &[f32], even: &mut [f32], odd: &mut [f32]) {
+pub fn split_row(row: Row<'_>, even: &mut [f32], odd: &mut [f32]) {
+    match row {
+        Row::U8(row, factor) => split_values(row, factor, even, odd),
+        Row::U16(row, factor) => split_values(row, factor, even, odd),
+        Row::Floats(row) => split_values(row, 1.0, even, odd),
+    }
+}
+
+#[inline(always)]
+fn split_values<T: Copy + Into<f32>>(row: &[T], factor: f32, even: &mut [f32], odd: &mut [f32]) {
+    let float = |sample: T| sample.into() * factor;
     let (pairs, rest) = row.as_chunks::<2>();
     for (pair, (even, odd)) in pairs.iter().zip(even[2..].iter_mut().zip(&mut odd[2..])) {
-        (*even, *odd) = (pair[0], pair[1]);
+        (*even, *odd) = (float(pair[0]), float(pair[1]));
     }
     if let [last] = rest {
-        even[2 + pairs.len()] = *last;
+        even[2 + pairs.len()] = float(*last);
     }
-    (even[0], odd[0], even[1], odd[1]) = (row[3], row[2], row[1], row[0]);
+    (even[0], odd[0], even[1], odd[1]) = (float(row[3]), float(row[2]), float(row[1]), float(row[0]));
     for beyond in 0..TAPS / 2 {
         let at = row.len() + TAPS / 2 + beyond;
         let side = if at.is_multiple_of(2) { &mut *even } else { &mut *odd };
-        side[at / 2] = row[row.len() - 1 - beyond];
+        side[at / 2] = float(row[row.len() - 1 - beyond]);
     }
 }
 

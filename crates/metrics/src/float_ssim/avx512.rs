@@ -11,27 +11,29 @@
 //! the leading bits of such a product, and the weights sum up to 1.
 //!
 //! Rows are taken in batches, columns in stretches, such that what is filtered along rows stays near until it is
-//! filtered down the columns.
+//! filtered down the columns. The sums of windows that a batch leaves unfinished are kept for the next one.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::scalar::{self, C2, C3, Cell, LANES, SIGNALS, TAPS, WINDOW};
-use super::window::{Luminance, Samples, Sums};
-use crate::picture::FloatPlane;
+use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS, Variances, WINDOW};
+use super::source::{Row, Source};
+use super::window::{Luminance, Sums};
 use crate::simd::avx512::Avx512;
-use crate::simd::{OnMultipliers, x86};
+use crate::simd::{Number, OnMultipliers, x86};
 
 /// Rows that a batch adds, and rows of windows that it completes.
-const BATCH: usize = 22;
-/// Rows that windows of a batch share with those of the one before.
-const SHARED: usize = TAPS - 1;
-const ROWS: usize = SHARED + BATCH;
+const BATCH: usize = 4 * STEP;
+/// Rows that a signal is filtered down at a time. Over all signals of a cell there are as many steps as rows, and eight
+/// times as many pixels: each step also computes a row of terms and adds the terms of [`LANES`] pixels.
+const STEP: usize = SIGNALS;
+/// Windows that a batch leaves unfinished.
+const UNFINISHED: usize = TAPS - 1;
 /// Cells of a stretch.
-const STRETCH: usize = 22;
+const STRETCH: usize = 24;
 /// Samples under the windows of a stretch, and what vectors read beyond them.
-const SAMPLES: usize = (LANES * (STRETCH + 1) + TAPS).next_multiple_of(16);
+const SAMPLES: usize = (LANES * (STRETCH + 2) + TAPS).next_multiple_of(32);
 
 /// So many rows ahead, samples are asked for: the part of a row under a stretch is too short for the processor to see.
 const AHEAD: usize = 4;
@@ -41,6 +43,11 @@ const AHEAD: usize = 4;
 #[repr(C, align(64))]
 struct Signals([[f32; SAMPLES]; SIGNALS]);
 
+/// The sums of a cell's unfinished windows, the one that began last at the start.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Unfinished([[Lane<f64>; UNFINISHED]; SIGNALS]);
+
 /// Memory for pictures up to a width.
 #[derive(Debug)]
 pub struct Batches {
@@ -48,9 +55,9 @@ pub struct Batches {
     /// Of a row and of the next one: what was written just now is slow to read.
     signals: [Signals; 2],
     /// A stretch, filtered along its rows.
-    along: Box<[[Cell; STRETCH]; ROWS]>,
-    /// The last rows of every stretch in the batch before.
-    shared: Vec<[[Cell; STRETCH]; SHARED]>,
+    along: Box<[[Cell; STRETCH]; BATCH]>,
+    /// What the batch before has left of every cell.
+    unfinished: Vec<Unfinished>,
     terms: TermRows,
     /// Those of the batch before, which are summed meanwhile.
     before: TermRows,
@@ -69,6 +76,28 @@ impl TermRows {
     fn new(stride: usize) -> Self {
         let terms = || vec![0.0; BATCH * stride];
         Self { stride, contrast: terms(), structure: terms(), luminance: terms() }
+    }
+
+    /// Sets the contrast and the structure of eight pixels.
+    #[inline(always)]
+    fn set(&mut self, at: usize, variances: &Variances, deviations: &Lane<f32>) {
+        let (contrast, structure) = variances.contrast_structure(deviations);
+        self.contrast[at..][..LANES].copy_from_slice(&contrast);
+        self.structure[at..][..LANES].copy_from_slice(&structure);
+    }
+
+    #[inline(always)]
+    fn set_luminance(&mut self, at: usize, moments: &Cell) {
+        self.luminance[at..][..LANES].copy_from_slice(&scalar::luminance(moments));
+    }
+
+    /// Makes zeros of what lies beyond the picture.
+    fn cut(&mut self, columns: usize) {
+        for row in 0..BATCH {
+            let beyond = row * self.stride + columns..(row + 1) * self.stride;
+            self.contrast[beyond.clone()].fill(0.0);
+            self.structure[beyond].fill(0.0);
+        }
     }
 
     /// Adds what needs luminance: itself, and its product with the others.
@@ -96,13 +125,23 @@ impl<'a> Pending<'a> {
     }
 
     /// The next terms of contrast and structure; zeros, which change no sum, if there are not that many.
-    fn take(&mut self) -> (&'a [f64; ROWS], &'a [f64; ROWS]) {
+    #[inline(always)]
+    fn take(&mut self) -> (&'a Lane<f64>, &'a Lane<f64>) {
         let next = (self.contrast.split_first_chunk(), self.structure.split_first_chunk());
         let (Some((contrast, contrast_rest)), Some((structure, structure_rest))) = next else {
-            return (&[0.0; ROWS], &[0.0; ROWS]);
+            return (&[0.0; LANES], &[0.0; LANES]);
         };
         (self.contrast, self.structure) = (contrast_rest, structure_rest);
         (contrast, structure)
+    }
+
+    #[inline(always)]
+    fn add_next(&mut self) {
+        let (contrast, structure) = self.take();
+        for lane in 0..LANES {
+            self.sums.contrast += contrast[lane];
+            self.sums.structure += structure[lane];
+        }
     }
 
     fn finish(mut self) -> Sums {
@@ -114,6 +153,71 @@ impl<'a> Pending<'a> {
     }
 }
 
+/// What is spread over the filtering of a cell: roots, divisions and sums wait for each other.
+struct Meanwhile<'a> {
+    pending: Pending<'a>,
+    terms: &'a mut TermRows,
+    luminance: Luminance,
+    /// The column of the cell before, of which terms are still to be made.
+    at: usize,
+    variances: [Variances; BATCH],
+    /// The row before, whose roots are taken, and where its terms go.
+    rooted: (Variances, Lane<f32>),
+    rooted_at: usize,
+}
+
+impl<'a> Meanwhile<'a> {
+    /// Before the first cell is finished, what belongs to no cell is written to its place.
+    fn new(pending: Pending<'a>, terms: &'a mut TermRows, luminance: Luminance) -> Self {
+        Self {
+            pending,
+            terms,
+            luminance,
+            at: 0,
+            variances: [Variances::ZERO; BATCH],
+            rooted: (Variances::ZERO, [0.0; LANES]),
+            rooted_at: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, row: usize) {
+        self.make_terms(row);
+        self.pending.add_next();
+    }
+
+    /// The roots of this row, and the quotients of the row before.
+    #[inline(always)]
+    fn make_terms(&mut self, row: usize) {
+        self.terms.set(self.rooted_at, &self.rooted.0, &self.rooted.1);
+        self.rooted = (self.variances[row], self.variances[row].deviations());
+        self.rooted_at = row * self.terms.stride + self.at;
+    }
+
+    /// Goes on to the cell at a column, after every row of the one before.
+    #[inline(always)]
+    fn next_cell(&mut self, at: usize, moments: &[Cell; BATCH]) {
+        self.at = at;
+        for (row, (variances, moments)) in self.variances.iter_mut().zip(moments).enumerate() {
+            *variances = Variances::of(moments);
+            if self.luminance == Luminance::Wanted {
+                self.terms.set_luminance(row * self.terms.stride + at, moments);
+            }
+        }
+    }
+
+    /// Makes the terms of the last cell, and the sums that are left.
+    #[inline(always)]
+    fn finish(mut self, columns: usize) -> Sums {
+        for row in 0..BATCH {
+            self.make_terms(row);
+        }
+        self.terms.set(self.rooted_at, &self.rooted.0, &self.rooted.1);
+        self.terms.cut(columns);
+        self.pending.finish()
+    }
+}
+
 impl Batches {
     pub fn new(proof: Avx512, width: usize) -> Self {
         let stretches = width.div_ceil(LANES * STRETCH);
@@ -121,40 +225,32 @@ impl Batches {
         Self {
             _proof: proof,
             signals: [Signals([[0.0; SAMPLES]; SIGNALS]); 2],
-            along: Box::new([[Cell::ZERO; STRETCH]; ROWS]),
-            shared: vec![[[Cell::ZERO; STRETCH]; SHARED]; stretches],
+            along: Box::new([[Cell::ZERO; STRETCH]; BATCH]),
+            unfinished: vec![Unfinished([[[0.0; LANES]; UNFINISHED]; SIGNALS]); stretches * STRETCH],
             terms: TermRows::new(stride),
             before: TermRows::new(stride),
         }
     }
 
-    /// The sums over all windows, in the order of the pixels. Both planes have the same size and a window fits.
-    pub fn sums(
-        &mut self,
-        reference: &FloatPlane,
-        distorted: &FloatPlane,
-        luminance: Luminance,
-        samples: Samples,
-    ) -> Sums {
+    /// The sums over all windows, in the order of the pixels. Both pictures have the same size and a window fits.
+    pub fn sums(&mut self, reference: Source<'_>, distorted: Source<'_>, luminance: Luminance) -> Sums {
         let columns = reference.width() - TAPS + 1;
         self.terms.stride = columns.next_multiple_of(LANES);
         self.before.stride = self.terms.stride;
         let mut sums = Sums::default();
         let mut waiting = 0..0;
         for top in (0..reference.height()).step_by(BATCH) {
+            let pair = (reference, distorted);
             // SAFETY: the features were detected before the proof was made.
             sums = unsafe {
-                match samples {
-                    Samples::Whole => {
-                        self.measure::<true>((reference, distorted), top, luminance, waiting, sums)
-                    }
-                    Samples::Any => {
-                        self.measure::<false>((reference, distorted), top, luminance, waiting, sums)
-                    }
+                if reference.is_whole() {
+                    self.measure::<true>(pair, top, luminance, waiting, sums)
+                } else {
+                    self.measure::<false>(pair, top, luminance, waiting, sums)
                 }
             };
             // The first window that a batch completes begins ten rows above it.
-            waiting = SHARED.saturating_sub(top)..BATCH.min(reference.height() - top);
+            waiting = UNFINISHED.saturating_sub(top)..BATCH.min(reference.height() - top);
             std::mem::swap(&mut self.terms, &mut self.before);
             if luminance == Luminance::Wanted {
                 self.before.add_luminance(waiting.clone(), columns, &mut sums);
@@ -172,7 +268,7 @@ impl Batches {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
     fn measure<const WHOLE: bool>(
         &mut self,
-        (reference, distorted): (&FloatPlane, &FloatPlane),
+        (reference, distorted): (Source<'_>, Source<'_>),
         top: usize,
         luminance: Luminance,
         waiting: Range<usize>,
@@ -180,92 +276,57 @@ impl Batches {
     ) -> Sums {
         let one = OnMultipliers::new();
         let columns = reference.width() - TAPS + 1;
-        let Self { signals, along, shared, terms, before, .. } = self;
-        let mut pending = Pending::new(before, waiting, sums);
+        let Self { signals, along, unfinished, terms, before, .. } = self;
+        let pending = Pending::new(before, waiting, sums);
         let mut moments = [Cell::ZERO; BATCH];
-        for (number, shared) in shared.iter_mut().enumerate().take(columns.div_ceil(LANES * STRETCH)) {
-            along[..SHARED].copy_from_slice(shared);
+        let mut meanwhile = Meanwhile::new(pending, terms, luminance);
+        let bottom = reference.height().min(top + BATCH);
+        let stretches = unfinished.as_chunks_mut::<STRETCH>().0.iter_mut().enumerate();
+        for (number, unfinished) in stretches.take(columns.div_ceil(LANES * STRETCH)) {
             let from = number * STRETCH * LANES;
             let cells = (columns - from).div_ceil(LANES).min(STRETCH);
-            let bottom = reference.height().min(top + BATCH);
             fill_signals(&mut signals[top % 2], reference, distorted, top, from);
-            for (along, y) in along[SHARED..].iter_mut().zip(top..bottom) {
+            for (along, y) in along.iter_mut().zip(top..bottom) {
                 let next = (y + 1).min(bottom - 1);
                 fill_signals(&mut signals[(y + 1) % 2], reference, distorted, next, from);
                 for (signal, samples) in signals[y % 2].0.iter().enumerate() {
                     filter_along::<WHOLE>(one, samples, &mut along[..cells.next_multiple_of(2)], signal);
                 }
             }
-            for cell in 0..cells {
-                for signal in 0..SIGNALS {
-                    filter_down(one, along, cell, signal, &mut moments, &mut pending);
+            for (cell, unfinished) in unfinished.iter_mut().enumerate().take(cells) {
+                for (signal, sums) in unfinished.0.iter_mut().enumerate() {
+                    filter_down(one, along, (cell, signal), sums, &mut moments, &mut meanwhile);
                 }
-                let at = from + cell * LANES;
-                let inside = inside(columns.saturating_sub(at));
-                for (row, moments) in moments.iter().enumerate() {
-                    store_terms(terms, row * terms.stride + at, moments, luminance, inside);
-                }
+                meanwhile.next_cell(from + cell * LANES, &moments);
             }
-            shared.copy_from_slice(&along[BATCH..]);
         }
-        pending.finish()
+        meanwhile.finish(columns)
     }
-}
-
-/// Which lanes belong to the first `count` pixels.
-fn inside(count: usize) -> __mmask8 {
-    ((1u32 << count.min(LANES)) - 1) as __mmask8
 }
 
 /// The signals of row `y` from column `from` on, as many as there are and fit.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_signals(
-    signals: &mut Signals,
-    reference: &FloatPlane,
-    distorted: &FloatPlane,
-    y: usize,
-    from: usize,
-) {
-    for plane in [reference, distorted] {
-        let row = plane.row((y + AHEAD).min(plane.height() - 1));
-        for at in (from..from + SAMPLES).step_by(16) {
-            x86::prefetch(row, at);
+fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<'_>, y: usize, from: usize) {
+    for source in [reference, distorted] {
+        match source.row((y + AHEAD).min(source.height() - 1)) {
+            Row::U8(row, _) => ask_for(row, from),
+            Row::U16(row, _) => ask_for(row, from),
+            Row::Floats(row) => ask_for(row, from),
         }
     }
-    let (reference, distorted) = (&reference.row(y)[from..], &distorted.row(y)[from..]);
-    let count = reference.len().min(SAMPLES);
-    let rows = signals.0.each_mut().map(|row| &mut row[..]);
-    scalar::signal_rows(&reference[..count], &distorted[..count], rows);
+    let [plain, other, ..] = &mut signals.0;
+    reference.row(y).read(from, plain);
+    distorted.row(y).read(from, other);
+    // Whatever lies beyond the picture: a length that the compiler knows is faster.
+    scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
 }
 
-/// As [`contrast_structure`](scalar::contrast_structure) and [`luminance`](scalar::luminance), where there are pixels.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn store_terms(terms: &mut TermRows, at: usize, moments: &Cell, luminance: Luminance, inside: __mmask8) {
-    let load = |signal: usize| _mm256_castsi256_ps(x86::load256(&moments.0[signal], 0));
-    let (mean, other) = (load(0), load(1));
-    let zero = _mm256_setzero_ps();
-    let variance = _mm256_max_ps(_mm256_sub_ps(load(2), _mm256_mul_ps(mean, mean)), zero);
-    let other_variance = _mm256_max_ps(_mm256_sub_ps(load(3), _mm256_mul_ps(other, other)), zero);
-    let covariance = _mm256_sub_ps(load(4), _mm256_mul_ps(mean, other));
-    let deviations = _mm256_sqrt_ps(_mm256_mul_ps(variance, other_variance));
-    let above = _mm512_mul_pd(_mm512_set1_pd(2.0), _mm512_cvtps_pd(deviations));
-    let above = _mm512_add_pd(above, _mm512_set1_pd(f64::from(C2)));
-    let below = _mm256_add_ps(_mm256_add_ps(variance, other_variance), _mm256_set1_ps(C2));
-    let contrast = _mm512_div_pd(above, _mm512_cvtps_pd(below));
-    let flat = _mm256_cmp_ps_mask::<_CMP_LT_OQ>(covariance, zero)
-        & _mm256_cmp_ps_mask::<_CMP_LE_OQ>(deviations, zero);
-    let covariance = _mm256_mask_mov_ps(covariance, flat, zero);
-    let structure = _mm256_div_ps(
-        _mm256_add_ps(covariance, _mm256_set1_ps(C3)),
-        _mm256_add_ps(deviations, _mm256_set1_ps(C3)),
-    );
-    let structure = _mm512_cvtps_pd(structure);
-    x86::store512(&mut terms.contrast, at, _mm512_castpd_si512(_mm512_maskz_mov_pd(inside, contrast)));
-    x86::store512(&mut terms.structure, at, _mm512_castpd_si512(_mm512_maskz_mov_pd(inside, structure)));
-    if luminance == Luminance::Wanted {
-        terms.luminance[at..][..LANES].copy_from_slice(&scalar::luminance(moments));
+fn ask_for<T: Number>(row: &[T], from: usize) {
+    for at in (from..from + SAMPLES).step_by(64 / size_of::<T>()) {
+        x86::prefetch(row, at);
     }
 }
 
@@ -282,18 +343,18 @@ fn wide(samples: __m256, tap: usize) -> __m512d {
     _mm512_cvtps_pd(_mm256_mul_ps(samples, _mm256_set1_ps(WINDOW[tap])))
 }
 
-/// Half of the sums by the adders, which also convert; the others on the multipliers.
+/// Two sums in five by the adders, which also convert; the others on the multipliers.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn sum(one: OnMultipliers, tap: usize, sum: __m512d, term: __m512d) -> __m512d {
-    if tap.is_multiple_of(2) {
+    if matches!(tap, 0 | 2 | 5 | 8 | 10) {
         _mm512_add_pd(sum, term)
     } else {
         _mm512_fmadd_pd(term, _mm512_set1_pd(one.one()), sum)
     }
 }
 
-/// The window along a row. What taps 1 to 4 have made of the vector after this one is kept for it.
+/// The window along a row. What taps 0 to 4 have made of the vectors after this one is kept for them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn filter_along<const WHOLE: bool>(
@@ -302,41 +363,47 @@ fn filter_along<const WHOLE: bool>(
     out: &mut [Cell],
     signal: usize,
 ) {
+    let first_tap = |at: usize| weighted(samples, at, 0);
     let made = |at: usize| [1, 2, 3, 4].map(|tap| weighted(samples, at, tap));
-    let mut now = made(0);
+    let (mut now, mut firsts) = (made(0), [first_tap(0), first_tap(LANES)]);
     for (pair, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
         let at = 2 * pair * LANES;
         let middle = made(at + LANES);
         let next = made(at + 2 * LANES);
-        let first = terms_along(samples, at, &now, &middle);
-        let second = terms_along(samples, at + LANES, &middle, &next);
+        let [zero, one_on] = firsts;
+        let two_on = first_tap(at + 2 * LANES);
+        let three_on = first_tap(at + 3 * LANES);
+        let centre = weighted(samples, at, 5);
+        let first = terms_along([zero, one_on, two_on], &now, centre, &middle);
+        let centre = weighted(samples, at + LANES, 5);
+        let second = terms_along([one_on, two_on, three_on], &middle, centre, &next);
         let (first, second) = sum_both::<WHOLE>(one, first, second);
         x86::store256(&mut out[0].0[signal], 0, _mm256_castps_si256(_mm512_cvtpd_ps(first)));
         x86::store256(&mut out[1].0[signal], 0, _mm256_castps_si256(_mm512_cvtpd_ps(second)));
-        now = next;
+        (now, firsts) = (next, [two_on, three_on]);
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn terms_along(
-    samples: &[f32; SAMPLES],
-    at: usize,
+    first_tap: [__m512d; 3],
     now: &[__m512d; 4],
+    centre: __m512d,
     next: &[__m512d; 4],
 ) -> [__m512d; TAPS] {
     [
-        weighted(samples, at, 0),
+        first_tap[0],
         now[0],
         now[1],
         now[2],
         now[3],
-        weighted(samples, at, 5),
+        centre,
         shifted::<2>(now[3], next[3]),
         shifted::<4>(now[2], next[2]),
         shifted::<6>(now[1], next[1]),
         next[0],
-        weighted(samples, at, 10),
+        shifted::<2>(first_tap[1], first_tap[2]),
     ]
 }
 
@@ -364,7 +431,7 @@ fn sum_both<const WHOLE: bool>(
 fn sum_in_pairs(one: OnMultipliers, terms: [__m512d; TAPS]) -> __m512d {
     let [a, b, c, d, e, f, g, h, i, j, k] = terms;
     let (ab, cd, ef, gh, ij) =
-        (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 0, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
+        (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 1, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
     let (abcd, efgh, ijk) = (sum(one, 1, ab, cd), sum(one, 0, ef, gh), sum(one, 1, ij, k));
     sum(one, 0, sum(one, 1, abcd, efgh), ijk)
 }
@@ -381,45 +448,42 @@ fn shifted<const BY: i32>(now: __m512d, next: __m512d) -> __m512d {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn filter_down(
     one: OnMultipliers,
-    rows: &[[Cell; STRETCH]; ROWS],
-    cell: usize,
-    signal: usize,
+    rows: &[[Cell; STRETCH]; BATCH],
+    (cell, signal): (usize, usize),
+    unfinished: &mut [Lane<f64>; UNFINISHED],
     out: &mut [Cell; BATCH],
-    pending: &mut Pending<'_>,
+    meanwhile: &mut Meanwhile<'_>,
 ) {
-    let (contrast, structure) = pending.take();
-    let mut totals = pending.sums;
-    let mut sums = [_mm512_setzero_pd(); TAPS];
-    macro_rules! row {
-        ($($row:literal)*) => {
-            $(
-                let samples = _mm256_castsi256_ps(x86::load256(&rows[$row][cell].0[signal], 0));
-                add_row::<$row>(one, samples, &mut sums);
-                totals.contrast += contrast[$row];
-                totals.structure += structure[$row];
-                if $row >= SHARED {
-                    let done = _mm512_cvtpd_ps(sums[($row - SHARED) % TAPS]);
-                    x86::store256(&mut out[$row - SHARED].0[signal], 0, _mm256_castps_si256(done));
-                }
-            )*
-        };
+    let mut sums = [_mm512_setzero_pd(); UNFINISHED];
+    for (sum, before) in sums.iter_mut().zip(&*unfinished) {
+        *sum = _mm512_castsi512_pd(x86::load512(before, 0));
     }
-    row!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
-    pending.sums = totals;
+    let steps = rows.as_chunks::<STEP>().0.iter().zip(out.as_chunks_mut::<STEP>().0).enumerate();
+    for (step, (rows, out)) in steps {
+        for (row, out) in rows.iter().zip(out) {
+            let samples = _mm256_castsi256_ps(x86::load256(&row[cell].0[signal], 0));
+            let done = _mm512_cvtpd_ps(add_row(one, samples, &mut sums));
+            x86::store256(&mut out.0[signal], 0, _mm256_castps_si256(done));
+        }
+        meanwhile.step(signal * (BATCH / STEP) + step);
+    }
+    for (sum, after) in sums.iter().zip(unfinished) {
+        x86::store512(after, 0, _mm512_castpd_si512(*sum));
+    }
 }
 
+/// Adds a row to all windows under way, of which one is then finished and another one begun.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn add_row<const ROW: usize>(one: OnMultipliers, samples: __m256, sums: &mut [__m512d; TAPS]) {
+fn add_row(one: OnMultipliers, samples: __m256, sums: &mut [__m512d; UNFINISHED]) -> __m512d {
     let mut terms = [_mm512_setzero_pd(); WEIGHTS];
     for (tap, term) in terms.iter_mut().enumerate() {
         *term = wide(samples, tap);
     }
-    for tap in 0..TAPS {
-        // Windows before the first and after the last are not of this batch.
-        if tap <= ROW && ROW - tap < BATCH {
-            let (window, term) = ((ROW - tap) % TAPS, terms[tap.min(TAPS - 1 - tap)]);
-            sums[window] = if tap == 0 { term } else { sum(one, tap, sums[window], term) };
-        }
+    let done = sum(one, UNFINISHED, sums[UNFINISHED - 1], terms[0]);
+    for tap in (1..UNFINISHED).rev() {
+        sums[tap] = sum(one, tap, sums[tap - 1], terms[tap.min(TAPS - 1 - tap)]);
     }
+    sums[0] = terms[0];
+    done
 }

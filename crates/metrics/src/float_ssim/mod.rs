@@ -11,6 +11,7 @@ mod avx512;
 mod decibel;
 pub mod scalar;
 mod shrink;
+mod source;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -21,7 +22,8 @@ use crate::picture::FloatPlane;
 use crate::simd::Target;
 use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
-pub(crate) use window::{Luminance, Means, Samples, Windows};
+pub(crate) use source::{Row, Source};
+pub(crate) use window::{Luminance, Means, Windows};
 
 pub static INFO: Info = Info {
     name: "float_ssim",
@@ -100,7 +102,6 @@ struct SsimExtractor {
     distorted: FloatPlane,
     columns: Vec<f64>,
     windows: Windows,
-    samples: Samples,
     target: Target,
 }
 
@@ -108,37 +109,41 @@ impl SsimExtractor {
     fn new(format: &Format, target: Target, factor: usize, decibels: Decibels) -> Self {
         let width = shrink::shrunk(format.width(), factor);
         let height = shrink::shrunk(format.height(), factor);
+        // A picture of its full size is read from the frame.
+        let plane = || if factor == 1 { FloatPlane::default() } else { FloatPlane::new(width, height) };
         Self {
             factor,
             decibels,
-            reference: FloatPlane::new(width, height),
-            distorted: FloatPlane::new(width, height),
+            reference: plane(),
+            distorted: plane(),
             columns: vec![0.0; format.width()],
             windows: Windows::new(width, target),
-            samples: if factor == 1 { Samples::of_depth(format.depth()) } else { Samples::Any },
             target,
         }
     }
 
-    fn load(&mut self, pair: Pair<'_>) {
+    /// Below the window's size no sample counts, and the box filter's mirror would leave the picture.
+    fn shrink(&mut self, pair: Pair<'_>) {
+        if self.reference.width() < scalar::TAPS || self.reference.height() < scalar::TAPS {
+            return;
+        }
         for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
             let depth = frame.format().depth();
-            if self.factor == 1 {
-                plane.load(frame.plane(0), depth, 0.0);
-            } else {
-                shrink::shrink(self.target, frame.plane(0), depth, self.factor, &mut self.columns, plane);
-            }
+            shrink::shrink(self.target, frame.plane(0), depth, self.factor, &mut self.columns, plane);
         }
     }
 }
 
 impl Extractor for SsimExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        // Below the window's size no sample counts, and the box filter's mirror would leave the picture.
-        if self.reference.width() >= scalar::TAPS && self.reference.height() >= scalar::TAPS {
-            self.load(window.current);
-        }
-        let means = self.windows.measure(&self.reference, &self.distorted, Luminance::Wanted, self.samples);
+        let Pair { reference, distorted } = window.current;
+        let (reference, distorted) = if self.factor == 1 {
+            (Source::luma(reference), Source::luma(distorted))
+        } else {
+            self.shrink(window.current);
+            (Source::Floats(&self.reference), Source::Floats(&self.distorted))
+        };
+        let means = self.windows.measure(reference, distorted, Luminance::Wanted);
         let Means { ssim, luminance, contrast, structure } = means;
         let scores = [self.decibels.apply(ssim), luminance, contrast, structure];
         raw.copy_from_slice(&scores[..raw.len()]);

@@ -5,6 +5,7 @@
 //!
 //! Pixels are worked on in cells of [`LANES`] neighbours, which run on into the padding of rows.
 
+use super::source::Row;
 use crate::simd::Adder;
 
 /// One direction of the Gaussian window (sigma 1.5), with libvmaf's six decimals.
@@ -37,17 +38,24 @@ impl Cell {
     pub const ZERO: Self = Self([[0.0; LANES]; SIGNALS]);
 }
 
-/// The rows of all signals from a row of each picture. The rows may be longer than the pictures'.
+/// The rows of the squares and of the product, from the first two: a row of each picture. All have the same length.
 #[inline(always)]
-pub fn signal_rows(reference: &[f32], distorted: &[f32], rows: [&mut [f32]; SIGNALS]) {
-    let width = reference.len();
-    let distorted = &distorted[..width];
+pub fn multiply_rows(rows: [&mut [f32]; SIGNALS]) {
+    let width = rows[0].len();
     let [plain, other, squared, other_squared, product] = rows.map(|row| &mut row[..width]);
     for x in 0..width {
-        let (a, b) = (reference[x], distorted[x]);
-        (plain[x], other[x]) = (a, b);
+        let (a, b) = (plain[x], other[x]);
         (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
     }
+}
+
+/// The rows of all signals from column `from` on, as many as there are and fit.
+#[inline(always)]
+pub fn signal_rows(reference: Row<'_>, distorted: Row<'_>, from: usize, rows: [&mut [f32]; SIGNALS]) {
+    let [plain, other, squared, other_squared, product] = rows;
+    let width = reference.read(from, plain);
+    distorted.read(from, other);
+    multiply_rows([plain, other, squared, other_squared, product].map(|row| &mut row[..width]));
 }
 
 /// The window along rows: lane `n` of cell `x` covers the samples from `LANES * x + n` on. The rows must be as long as
@@ -103,23 +111,59 @@ pub fn luminance(moments: &Cell) -> Lane<f64> {
 /// How alike the deviations are (contrast), and how far the pictures move together (structure).
 #[inline(always)]
 pub fn contrast_structure(moments: &Cell) -> (Lane<f64>, Lane<f64>) {
-    let [reference, distorted, squared, other_squared, product] = &moments.0;
-    let (mut contrast, mut structure) = ([0.0; LANES], [0.0; LANES]);
-    for lane in 0..LANES {
-        let (mean, other) = (reference[lane], distorted[lane]);
-        // Rounding can take a variance below zero.
-        let variance = not_negative(squared[lane] - mean * mean);
-        let other_variance = not_negative(other_squared[lane] - other * other);
-        let covariance = product[lane] - mean * other;
-        let deviations = (variance * other_variance).sqrt();
-        contrast[lane] =
-            (2.0 * f64::from(deviations) + f64::from(C2)) / f64::from(variance + other_variance + C2);
-        // A flat window must not be punished for a covariance that rounding made negative.
-        let flat = covariance < 0.0 && deviations <= 0.0;
-        let covariance = if flat { 0.0 } else { covariance };
-        structure[lane] = f64::from((covariance + C3) / (deviations + C3));
+    let variances = Variances::of(moments);
+    variances.contrast_structure(&variances.deviations())
+}
+
+/// What contrast and structure are made of. Its steps stand apart so that other work can come between roots and
+/// divisions, which take their time.
+#[derive(Clone, Copy, Debug)]
+pub struct Variances {
+    product: Lane<f32>,
+    /// With the constant that goes with it.
+    sum: Lane<f32>,
+    /// With the constant that goes with it.
+    covariance: Lane<f32>,
+}
+
+impl Variances {
+    pub const ZERO: Self = Self { product: [0.0; LANES], sum: [C2; LANES], covariance: [C3; LANES] };
+
+    #[inline(always)]
+    pub fn of(moments: &Cell) -> Self {
+        let [reference, distorted, squared, other_squared, product] = &moments.0;
+        let mut out = Self::ZERO;
+        for lane in 0..LANES {
+            let (mean, other) = (reference[lane], distorted[lane]);
+            // Rounding can take a variance below zero.
+            let variance = not_negative(squared[lane] - mean * mean);
+            let other_variance = not_negative(other_squared[lane] - other * other);
+            let covariance = product[lane] - mean * other;
+            out.product[lane] = variance * other_variance;
+            out.sum[lane] = variance + other_variance + C2;
+            // A flat window must not be punished for a covariance that rounding made negative.
+            let flat = covariance < 0.0 && out.product[lane] <= 0.0;
+            out.covariance[lane] = if flat { 0.0 } else { covariance } + C3;
+        }
+        out
     }
-    (contrast, structure)
+
+    /// The products of both standard deviations.
+    #[inline(always)]
+    pub fn deviations(&self) -> Lane<f32> {
+        self.product.map(f32::sqrt)
+    }
+
+    #[inline(always)]
+    pub fn contrast_structure(&self, deviations: &Lane<f32>) -> (Lane<f64>, Lane<f64>) {
+        let (mut contrast, mut structure) = ([0.0; LANES], [0.0; LANES]);
+        for lane in 0..LANES {
+            let both = deviations[lane];
+            contrast[lane] = (2.0 * f64::from(both) + f64::from(C2)) / f64::from(self.sum[lane]);
+            structure[lane] = f64::from(self.covariance[lane] / (both + C3));
+        }
+        (contrast, structure)
+    }
 }
 
 #[inline(always)]
