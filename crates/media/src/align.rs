@@ -235,18 +235,25 @@ impl Aligner {
         }
     }
 
-    /// The pairs of the one offset that brings all frames closest.
+    /// The pairs of the one offset that brings all frames closest. What counts is how much closer both frames of a pair find
+    /// others: that some are coded better than others says nothing of the offset.
     fn steady(&self) -> Vec<(usize, usize)> {
         let (a, b) = self.lengths();
+        let (row_best, column_best) = self.bests();
+        let excess = |pairs: &[(usize, usize)]| {
+            let of = |(i, j): &(usize, usize)| self.distances[*i][*j] - row_best[*i].max(column_best[*j]);
+            FLOOR
+                + pairs.iter().map(of).map(|excess| excess.max(0.0)).sum::<f32>() / pairs.len().max(1) as f32
+        };
         let least = (a.min(b) / 3).max(TELLING).min(a.min(b));
         let shifted =
             |skips: (usize, usize)| -> Vec<(usize, usize)> { (skips.0..a).zip(skips.1..b).collect() };
-        let mut best = (shifted((0, 0)), self.mean_distance(&shifted((0, 0))) / AS_GOOD);
+        let mut best = (shifted((0, 0)), excess(&shifted((0, 0))) / AS_GOOD);
         let skips = (1..=a - least).map(|skip| (skip, 0)).chain((1..=b - least).map(|skip| (0, skip)));
         for pairs in skips.map(shifted) {
-            let distance = self.mean_distance(&pairs);
-            if distance < best.1 {
-                best = (pairs, distance);
+            let farther = excess(&pairs);
+            if farther < best.1 {
+                best = (pairs, farther);
             }
         }
         best.0
@@ -347,15 +354,20 @@ impl Aligner {
         }
     }
 
+    /// The distance from every frame of the reference, and of the other, to the nearest that it finds.
+    fn bests(&self) -> (Vec<f32>, Vec<f32>) {
+        let least = |values: &mut dyn Iterator<Item = f32>| values.fold(f32::MAX, f32::min);
+        let rows = self.distances.iter().map(|row| least(&mut row.iter().copied())).collect();
+        let column = |j: usize| least(&mut self.distances.iter().map(|row| row[j]));
+        (rows, (0..self.lengths().1).map(column).collect())
+    }
+
     /// Points of every pair. What counts is how much farther a pair is than the best that its distorted frame finds, in
     /// units of what its encoder does to it: so a coarse frame in a still scene is no evidence of anything. A distorted frame
     /// that finds nothing like it is judged by what the frame of the reference finds.
     fn points(&self) -> Vec<Vec<f32>> {
         let (a, b) = self.lengths();
-        let row_best: Vec<f32> =
-            self.distances.iter().map(|row| row.iter().copied().fold(f32::MAX, f32::min)).collect();
-        let column_best: Vec<f32> =
-            (0..b).map(|j| self.distances.iter().map(|row| row[j]).fold(f32::MAX, f32::min)).collect();
+        let (row_best, column_best) = self.bests();
         // Frames whose counterparts lie outside the window say nothing about the encoder; they may be most of one side.
         let noise = third(&column_best).min(third(&row_best)).max(FLOOR);
         let points = |i: usize, j: usize| {
