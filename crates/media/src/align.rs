@@ -32,6 +32,8 @@ const AS_GOOD: f32 = 1.02;
 pub(crate) const CERTAIN: f32 = 0.4;
 /// Where a start is not certain, one offset for all frames is likelier than gaps that bring them closer by no more than this.
 const NEARLY: f32 = 1.3;
+/// A pair that loses fewer points than this against another fits as well.
+const FITS: f32 = 1.0;
 /// Fewer frames than this, or than a third of a window, tell no offset.
 const TELLING: usize = 8;
 /// How far around a pair the re-check looks.
@@ -402,7 +404,25 @@ impl Aligner {
                 }
             }
         }
-        table.trace_back()
+        let (i, j, mut ops) = table.trace_back();
+        self.leave_out_the_later((i, j), &mut ops, &points);
+        (i, j, ops)
+    }
+
+    /// Of two frames that show the same, the later one is extra, also where it is coded so much better that it would fit as
+    /// well or better than the other.
+    fn leave_out_the_later(&self, (mut i, mut j): (usize, usize), ops: &mut [Op], points: &[Vec<f32>]) {
+        for at in 0..ops.len() {
+            let single = ops[at] == Op::Extra && ops.get(at + 1) == Some(&Op::Pair);
+            if single && self.distorted[j + 1].step < self.distorted[j].step {
+                let (earlier, later) = (points[i][j], points[i][j + 1]);
+                if earlier + FITS > later {
+                    ops.swap(at, at + 1);
+                }
+            }
+            i += usize::from(ops[at] != Op::Extra);
+            j += usize::from(ops[at] != Op::Missing);
+        }
     }
 
     /// How much worse the nearest other offset would be. Frames that repeat the paired one are no other offset.

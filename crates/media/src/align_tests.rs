@@ -14,13 +14,18 @@ fn picture(time: f32) -> Signature {
 
 /// The same with a little error, as an encoder makes it.
 fn coded(time: f32, seed: u32) -> Signature {
+    coarse(time, seed, 1.0)
+}
+
+/// The same with errors of so many levels.
+fn coarse(time: f32, seed: u32, levels: f32) -> Signature {
     let mut state = seed.wrapping_mul(747_796_405).wrapping_add(time.to_bits());
     let mut noise = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 16) as f32 / 65_536.0 - 0.5
     };
     let clean = picture(time);
-    Signature::from_cells(clean.cells_for_tests().iter().map(|cell| cell + noise()).collect())
+    Signature::from_cells(clean.cells_for_tests().iter().map(|cell| cell + levels * noise()).collect())
 }
 
 fn aligner(reference: &[f32], distorted: &[f32]) -> Aligner {
@@ -72,6 +77,37 @@ fn of_two_equal_frames_the_second_is_extra() {
     let steps = aligner.steps(100, true);
     let extra: Vec<usize> = (0..steps.len()).filter(|at| steps[*at] == Step::Extra).collect();
     assert_eq!((extra, steps.len()), (vec![13], 31));
+}
+
+#[test]
+fn of_two_equal_frames_the_second_is_extra_even_if_it_is_coded_better() {
+    let slow = |frame: usize| frame as f32 * 0.4;
+    let mut aligner = Aligner::new([None, None]);
+    (0..30).for_each(|frame| aligner.push_reference(picture(slow(frame))));
+    for frame in 0..30 {
+        aligner.push_distorted(coarse(slow(frame), frame as u32, 6.0));
+        if frame == 12 {
+            aligner.push_distorted(coarse(slow(frame), 99, 5.0));
+        }
+    }
+    let steps = aligner.steps(100, true);
+    let extra: Vec<usize> = (0..steps.len()).filter(|at| steps[*at] == Step::Extra).collect();
+    assert_eq!((extra, steps.len()), (vec![13], 31));
+}
+
+/// No frame by itself tells the offset, all together do.
+#[test]
+fn offsets_of_a_coarse_encode_of_a_slow_scene() {
+    for shift in [1, 2, 5, 11, 25] {
+        let mut aligner = Aligner::new([None, None]);
+        for frame in 0..96usize {
+            aligner.push_reference(picture(frame as f32 * 0.15));
+            let levels = if frame.is_multiple_of(8) { 8.0 } else { 14.0 };
+            aligner.push_distorted(coarse((frame + shift) as f32 * 0.15, frame as u32, levels));
+        }
+        let start = aligner.start().unwrap();
+        assert_eq!(offset(&start), shift as i64, "{start:?}");
+    }
 }
 
 #[test]
