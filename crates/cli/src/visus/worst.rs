@@ -144,8 +144,7 @@ fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> Result<()> {
 fn table(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> String {
     let mut text = format!("frame   {name:>12}  what is wrong\n");
     for frame in frames {
-        let faults = frame.measures.faults();
-        let words = if faults.is_empty() { "nothing that stands out".to_owned() } else { faults.join("; ") };
+        let words = frame.measures.summary();
         text.push_str(&format!("{:<7} {:>12.2}  {words}\n", frame.index, frame.score));
     }
     let plural = if frames.len() == 1 { "" } else { "s" };

@@ -33,6 +33,12 @@ pub struct Measures {
     pub fits_shift: (i32, i32),
 }
 
+/// From here on a fault stands out.
+const BLURRED: f64 = 0.8;
+const BLOCKY: f64 = 0.15;
+const BANDED: f64 = 0.15;
+const RINGING: f64 = 3.0;
+
 impl Measures {
     pub(crate) fn of(moment: &Moment, _shape: Shape) -> Self {
         let luma = |frame: &Option<Frame>| frame.as_ref().map(Luma::of);
@@ -85,27 +91,27 @@ impl Measures {
 
     fn texture_faults(&self, faults: &mut Vec<String>) {
         let visible = self.error > 4.0;
-        if self.blocking > 0.15 {
+        if self.blocking > BLOCKY {
             faults.push(format!(
                 "blocking: steps at the borders of 8x8 blocks are {:.0} % stronger",
                 100.0 * self.blocking
             ));
         }
-        if self.detail < 0.8 {
+        if self.detail < BLURRED {
             let how = if self.detail < 0.5 { "strongly blurred" } else { "blurred" };
             faults.push(format!("{how}: {:.0} % of the fine detail is gone", 100.0 * (1.0 - self.detail)));
         }
-        if self.banding > 0.15 {
+        if self.banding > BANDED {
             faults.push(format!(
                 "banding: {:.0} % of the smooth places became flat steps",
                 100.0 * self.banding
             ));
         }
-        if self.ringing > 3.0 && visible && self.detail > 0.5 {
+        if self.ringing > RINGING && visible && self.detail > 0.5 {
             faults
                 .push(format!("ringing: the error beside edges is {:.1} times that elsewhere", self.ringing));
         }
-        if self.detail > 1.15 && self.noise > 1.0 && self.blocking <= 0.15 {
+        if self.detail > 1.15 && self.noise > 1.0 && self.blocking <= BLOCKY {
             faults.push(format!(
                 "noise was added ({:.0} % more fine detail than the reference has)",
                 100.0 * (self.detail - 1.0)
@@ -113,14 +119,32 @@ impl Measures {
         }
     }
 
-    pub(crate) fn describe(&self, index: u64, name: &str, score: f64, region: Region) -> String {
+    /// What is wrong in a few words; where nothing stands out, what comes nearest to it.
+    pub fn summary(&self) -> String {
         let faults = self.faults();
-        let psnr = if self.error > 0.0 { 10.0 * (255.0 * 255.0 / self.error).log10() } else { f64::INFINITY };
-        let what = match faults.len() {
+        match faults.len() {
             0 if self.error < 0.5 => "no visible difference".to_owned(),
-            0 => "coding error without one cause that stands out".to_owned(),
+            0 => self.nearest_fault(),
             _ => faults.join("; "),
-        };
+        }
+    }
+
+    /// The texture fault that comes nearest to its limit, if it gets halfway.
+    fn nearest_fault(&self) -> String {
+        let hints = [
+            ((1.0 - self.detail) / (1.0 - BLURRED), "blur"),
+            (self.blocking / BLOCKY, "blocking"),
+            (self.banding / BANDED, "banding"),
+            (self.ringing / RINGING, "ringing"),
+        ];
+        let near = hints.into_iter().filter(|(share, _)| *share > 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
+        let none = "coding errors of which none stands out";
+        near.map_or(none.to_owned(), |(_, name)| format!("{none}; nearest to it is {name}"))
+    }
+
+    pub(crate) fn describe(&self, index: u64, name: &str, score: f64, region: Region) -> String {
+        let psnr = if self.error > 0.0 { 10.0 * (255.0 * 255.0 / self.error).log10() } else { f64::INFINITY };
+        let what = self.summary();
         let Region { x, y, width, height } = region;
         format!(
             "Frame {index}, {name} {score:.2}, luma PSNR {psnr:.1} dB: {what}. Worst in the {width}x{height} samples at {x},{y}."
