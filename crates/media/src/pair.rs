@@ -515,7 +515,7 @@ impl Start {
     pub(crate) fn is_good(&self) -> bool {
         self.pairs >= NARROWEST
             && self.confidence > CERTAIN
-            && self.likeness.is_some_and(|likeness| likeness > 0.8)
+            && self.likeness.is_some_and(|likeness| likeness > ALIKE)
     }
 }
 

@@ -138,8 +138,8 @@ impl Measures {
             (self.ringing / RINGING, "ringing"),
         ];
         let near = hints.into_iter().filter(|(share, _)| *share > 0.5).max_by(|a, b| a.0.total_cmp(&b.0));
-        let none = "coding errors of which none stands out";
-        near.map_or(none.to_owned(), |(_, name)| format!("{none}; nearest to it is {name}"))
+        let none = "no single fault stands out";
+        near.map_or(none.to_owned(), |(_, name)| format!("{none} (closest: {name})"))
     }
 
     pub(crate) fn describe(&self, index: u64, name: &str, score: f64, region: Region) -> String {

@@ -311,14 +311,7 @@ fn add_column(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn sum_steps(now: &[__m512d; STEPS], next: &[__m512d; STEPS]) -> __m512d {
-    let first = _mm512_add_pd(now[0], shifted::<1>(now[1], next[1]));
-    let second = _mm512_add_pd(shifted::<2>(now[2], next[2]), shifted::<3>(now[3], next[3]));
-    _mm512_add_pd(second, _mm512_add_pd(shifted::<4>(now[4], next[4]), first))
-}
-
-/// Eight numbers from number `BY` of the first vector on.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn shifted<const BY: i32>(now: __m512d, next: __m512d) -> __m512d {
-    _mm512_castsi512_pd(_mm512_alignr_epi64::<BY>(_mm512_castpd_si512(next), _mm512_castpd_si512(now)))
+    let first = _mm512_add_pd(now[0], x86::shifted512::<1>(now[1], next[1]));
+    let second = _mm512_add_pd(x86::shifted512::<2>(now[2], next[2]), x86::shifted512::<3>(now[3], next[3]));
+    _mm512_add_pd(second, _mm512_add_pd(x86::shifted512::<4>(now[4], next[4]), first))
 }

@@ -399,11 +399,11 @@ fn terms_along(
         now[2],
         now[3],
         centre,
-        shifted::<2>(now[3], next[3]),
-        shifted::<4>(now[2], next[2]),
-        shifted::<6>(now[1], next[1]),
+        x86::shifted512::<2>(now[3], next[3]),
+        x86::shifted512::<4>(now[2], next[2]),
+        x86::shifted512::<6>(now[1], next[1]),
         next[0],
-        shifted::<2>(first_tap[1], first_tap[2]),
+        x86::shifted512::<2>(first_tap[1], first_tap[2]),
     ]
 }
 
@@ -434,13 +434,6 @@ fn sum_in_pairs(one: OnMultipliers, terms: [__m512d; TAPS]) -> __m512d {
         (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 1, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
     let (abcd, efgh, ijk) = (sum(one, 1, ab, cd), sum(one, 0, ef, gh), sum(one, 1, ij, k));
     sum(one, 0, sum(one, 1, abcd, efgh), ijk)
-}
-
-/// Eight numbers from number `BY` of the first vector on.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn shifted<const BY: i32>(now: __m512d, next: __m512d) -> __m512d {
-    _mm512_castsi512_pd(_mm512_alignr_epi64::<BY>(_mm512_castpd_si512(next), _mm512_castpd_si512(now)))
 }
 
 /// The window down the columns: row `n` is tap `k` of the window that begins `k` rows above it.

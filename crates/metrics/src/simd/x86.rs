@@ -1,5 +1,5 @@
 //! Loads and stores of x86-64 vectors: `load512(values, at)` takes as many values as fill the vector, from `at` on, and
-//! panics if the slice ends before. No alignment is asked for.
+//! panics if the slice ends before. No alignment is asked for. And a shift across two vectors.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -53,4 +53,11 @@ pub fn store64<T: Number>(values: &mut [T], at: usize, vector: __m128i) {
 #[target_feature(enable = "sse")]
 pub fn prefetch<T: Number>(values: &[T], at: usize) {
     _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast());
+}
+
+/// Eight numbers from number `BY` of the first vector on, those beyond it from the second.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub fn shifted512<const BY: i32>(now: __m512d, next: __m512d) -> __m512d {
+    _mm512_castsi512_pd(_mm512_alignr_epi64::<BY>(_mm512_castpd_si512(next), _mm512_castpd_si512(now)))
 }
