@@ -12,8 +12,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["video", "metrics"]),
     ("report", &["video", "metrics", "engine"]),
     ("media", &["child", "video", "metrics", "engine"]),
-    ("tune", &["child", "video", "metrics", "engine", "report", "media"]),
-    ("eval", &["child", "video", "metrics", "engine"]),
+    ("tune", &["child", "video", "engine", "report", "media"]),
+    ("eval", &["child", "video", "metrics", "engine", "report"]),
     ("server", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
     ("cli", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];

@@ -4,6 +4,7 @@
 
 pub mod bd;
 pub mod cache;
+pub mod charts;
 mod codecs;
 mod compare;
 mod decode;
@@ -18,7 +19,6 @@ mod lab;
 mod ladder;
 pub mod manifest;
 pub mod mp4;
-pub mod plot;
 mod probe_curve;
 pub mod samples;
 mod score;
