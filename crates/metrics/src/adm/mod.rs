@@ -30,7 +30,7 @@ mod wavelet;
 
 use visus_video::Format;
 
-use crate::{Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options};
+use crate::{ClipInfo, Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options};
 use settings::Settings;
 
 const NAME: &str = "adm";
@@ -135,7 +135,8 @@ impl Metric for Adm {
         if self.lean { Box::new(LeanFold) } else { Box::new(Direct) }
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         if format.width() < MIN_WIDTH || format.height() < MIN_HEIGHT {
             let reason = format!("the picture must be at least {MIN_WIDTH}x{MIN_HEIGHT}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });

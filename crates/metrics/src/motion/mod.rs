@@ -16,8 +16,8 @@ use std::any::Any;
 use visus_video::{Format, PlaneView};
 
 use crate::{
-    Appears, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
-    Options, Reach, Spread, Window,
+    Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
+    OptionSpec, Options, Reach, Spread, Window,
 };
 
 pub static INFO: Info = Info {
@@ -142,15 +142,15 @@ impl Metric for Motion {
         1
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(self.joint(vec![self.settings], format, level)?))
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(self.joint(vec![self.settings], &clip.format, level)?))
     }
 
     /// Metrics that compare frames at the same distance share all of the work.
     fn group_extractor(
         &self,
         group: &[&dyn Metric],
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
         let settings = |metric: &&dyn Metric| {
@@ -158,7 +158,7 @@ impl Metric for Motion {
             any.downcast_ref::<Self>().map(|metric| metric.settings)
         };
         let settings: Option<Vec<Settings>> = group.iter().map(settings).collect();
-        let joint = self.joint(settings?, format, level);
+        let joint = self.joint(settings?, &clip.format, level);
         Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 

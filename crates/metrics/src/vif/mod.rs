@@ -23,8 +23,8 @@ use std::any::Any;
 use visus_video::{Format, PlaneView};
 
 use crate::{
-    Alone, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair,
-    Spread, Window,
+    Alone, ClipInfo, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options,
+    Pair, Spread, Window,
     vif::scalar::{Residuals, Sums},
 };
 
@@ -119,15 +119,15 @@ impl Metric for Vif {
         true
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(self.joint(vec![self.settings], format, level)?))
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(self.joint(vec![self.settings], &clip.format, level)?))
     }
 
     /// Metrics that differ in the gain's limit share everything up to the moments of a pixel.
     fn group_extractor(
         &self,
         group: &[&dyn Metric],
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
         let settings = |metric: &&dyn Metric| {
@@ -136,7 +136,7 @@ impl Metric for Vif {
         };
         let settings: Option<Vec<Settings>> = group.iter().map(settings).collect();
         let same = |all: &Vec<Settings>| all.iter().all(|one| one.skip_scale0 == self.settings.skip_scale0);
-        let joint = self.joint(settings.filter(same)?, format, level);
+        let joint = self.joint(settings.filter(same)?, &clip.format, level);
         Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 }

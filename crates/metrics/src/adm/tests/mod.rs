@@ -219,7 +219,7 @@ fn frame(format: Format, picture: &Picture) -> Frame {
 fn frame_scores(content: Content, width: usize, height: usize, bits: u8, options: &str) -> Vec<f64> {
     let format = Format::new(width, height, Chroma::C400, bits).unwrap();
     let metric = registry::build(&super::INFO, &given(options)).unwrap();
-    let mut extractor = metric.extractor(&format, Level::detect()).unwrap();
+    let mut extractor = metric.extractor(&format.into(), Level::detect()).unwrap();
     let pictures = pair(content, width, height, u32::from(bits), 1);
     let [reference, distorted] = pictures.each_ref().map(|picture| frame(format, picture));
     let current = Pair { reference: &reference, distorted: &distorted };
@@ -334,7 +334,7 @@ fn too_small_pictures_are_refused() {
     let metric = registry::build(&super::INFO, &[]).unwrap();
     for (width, height, good) in [(17, 33, true), (16, 33, false), (17, 32, false)] {
         let format = Format::new(width, height, Chroma::C420, 8).unwrap();
-        match metric.extractor(&format, Level::Scalar) {
+        match metric.extractor(&format.into(), Level::Scalar) {
             Ok(_) => assert!(good, "{format}"),
             Err(error) => assert!(!good && error.to_string().contains("17x33"), "{error}"),
         }
