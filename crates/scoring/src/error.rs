@@ -14,8 +14,6 @@ pub enum RequestError {
     UnknownModel { name: String, nearest: Option<&'static str>, known: String },
     #[error("model '{name}': {reason}")]
     Model { name: String, reason: String },
-    #[error("there is no metric '{name}'{}; known metrics: {known}", hint(.nearest))]
-    UnknownMetric { name: String, nearest: Option<&'static str>, known: String },
     #[error("{0}")]
     Metric(String),
     #[error("{0}")]

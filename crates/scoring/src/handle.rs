@@ -88,7 +88,10 @@ impl ModelFile {
         let mut text = String::new();
         let read = file.take(self.max_bytes + 1).read_to_string(&mut text)?;
         if read as u64 > self.max_bytes {
-            return Err(io::Error::other(format!("it has more than {} bytes, the limit for a model", self.max_bytes)));
+            return Err(io::Error::other(format!(
+                "it has more than {} bytes, the limit for a model",
+                self.max_bytes
+            )));
         }
         Ok(text)
     }

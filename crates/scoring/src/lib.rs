@@ -30,10 +30,10 @@ mod selection;
 mod video;
 
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
-pub use handle::OpenedFile;
+pub use handle::{ModelFile, OpenedFile};
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;
 pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
-pub use run::{Part, ScoreResult, run_sources, score, score_opened, score_with_plan};
+pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
 pub use video::Video;

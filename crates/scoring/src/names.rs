@@ -117,30 +117,13 @@ impl OneModel {
     }
 }
 
-/// Names that people use for what libvmaf calls otherwise.
-const ALIASES: [(&str, &str); 2] = [("ssim", "float_ssim"), ("ms_ssim", "float_ms_ssim")];
-
-/// The name of a metric in the registry.
-pub fn metric_name(word: &str) -> Result<&'static str, RequestError> {
-    let plain = ALIASES.iter().find(|(alias, _)| *alias == word).map_or(word, |(_, metric)| metric);
-    registry::by_name(plain).map(|info| info.name).ok_or_else(|| unknown_metric(word))
-}
-
-fn unknown_metric(word: &str) -> RequestError {
-    let names = || registry::METRICS.iter().map(|info| info.name);
-    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
-    RequestError::UnknownMetric {
-        name: shortened(word),
-        nearest: nearest(word, names().chain(aliases)),
-        known: names().collect::<Vec<_>>().join(", "),
-    }
-}
-
 /// Reads the words for a metric.
 pub fn metric(text: &str) -> Result<FeatureSpec, RequestError> {
     let mut spec: FeatureSpec =
         text.parse().map_err(|error: visus_engine::PlanError| RequestError::Metric(error.to_string()))?;
-    metric_name(&spec.metric)?.clone_into(&mut spec.metric);
+    let info =
+        registry::find(&shortened(&spec.metric)).map_err(|error| RequestError::Metric(error.to_string()))?;
+    info.name.clone_into(&mut spec.metric);
     Ok(spec)
 }
 
@@ -156,27 +139,13 @@ fn shortened(word: &str) -> String {
 
 /// The known word that is most alike, if one is alike enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let word: Vec<char> = word.to_lowercase().chars().take(SHOWN).collect();
-    let most = (word.len() / 3).max(1);
+    let word: String = word.to_lowercase().chars().take(SHOWN).collect();
+    let most = (word.chars().count() / 3).max(1);
     known
-        .map(|name| (edits(&word, &name.chars().collect::<Vec<_>>()), name))
+        .map(|name| (strsim::damerau_levenshtein(&word, name), name))
         .filter(|(edits, _)| *edits <= most)
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
-}
-
-/// How many characters must be added, removed or changed.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let changed = corner + usize::from(from != to);
-            corner = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -222,10 +191,14 @@ mod tests {
     #[test]
     fn what_is_no_model_is_refused_with_the_nearest_one() {
         let error = label("v0.6.2").unwrap_err();
-        assert!(matches!(&error, RequestError::UnknownModel { nearest: Some(near), .. } if near.contains("v0.6")));
+        assert!(
+            matches!(&error, RequestError::UnknownModel { nearest: Some(near), .. } if near.contains("v0.6"))
+        );
         assert!(error.to_string().starts_with("no such built-in model 'v0.6.2' (did you mean"), "{error}");
         assert!(label("version=nonsense").unwrap_err().to_string().contains("no such built-in model"));
-        assert!(label("version=vmaf_v0.6.1:bogus").unwrap_err().to_string().contains("Problem parsing model"));
+        assert!(
+            label("version=vmaf_v0.6.1:bogus").unwrap_err().to_string().contains("Problem parsing model")
+        );
         let long = label(&"x".repeat(1 << 20)).unwrap_err().to_string();
         assert!(long.len() < 2000, "{}", long.len());
     }

@@ -176,9 +176,8 @@ fn open_plain(plain: Plain, skip: [u64; 2], force: bool) -> Result<OpenVideos, S
 impl PlainFiles {
     fn open(&self, side: Side) -> Result<Box<dyn Source>, ScoreError> {
         let place = usize::from(side == Side::Distorted);
-        let source = self.videos[place]
-            .source(self.raw[place])
-            .map_err(|source| ScoreError::Open { side, source })?;
+        let source =
+            self.videos[place].source(self.raw[place]).map_err(|source| ScoreError::Open { side, source })?;
         match self.expected {
             Some(expected) if self.raw[place].is_none() && *source.format() != expected => {
                 Err(contradicted(&*source, &expected).into())
@@ -202,7 +201,8 @@ fn input(video: &Video, kind: Kind, names: &mut FileNames) -> Result<Input, Scor
     let path = match video {
         Video::Path(path) => path.clone(),
         Video::File { name, file } => {
-            let opened = OpenedFile::new(file, name).map_err(|error| ScoreError::System(error.to_string()))?;
+            let opened =
+                OpenedFile::new(file, name).map_err(|error| ScoreError::System(error.to_string()))?;
             let path = opened.path().to_path_buf();
             names.push(opened, video.name());
             path

@@ -125,7 +125,10 @@ impl FileNames {
 
     pub fn reworded(&self, error: ScoreError) -> ScoreError {
         let class = error.class();
-        if self.0.is_empty() || class == ErrorClass::Cancelled || matches!(error, ScoreError::NotComparable(_)) {
+        if self.0.is_empty()
+            || class == ErrorClass::Cancelled
+            || matches!(error, ScoreError::NotComparable(_))
+        {
             return error;
         }
         ScoreError::Reworded { class, text: self.restored(&visus_video::chain(&error)) }

@@ -49,7 +49,9 @@ impl Moment {
             Self::Frame(frame) => Ok(frame),
             Self::Seconds(seconds) => {
                 let unknown = || {
-                    RequestError::Range("the frame rate is not known: give frame numbers instead of times".to_owned())
+                    RequestError::Range(
+                        "the frame rate is not known: give frame numbers instead of times".to_owned(),
+                    )
                 };
                 let (num, den) = frame_rate.ok_or_else(unknown)?;
                 // A hair less, for times that are frames but for rounding.
@@ -60,7 +62,11 @@ impl Moment {
 }
 
 /// The part that is asked for, if any.
-pub fn of(from: Option<Moment>, to: Option<Moment>, frame_rate: Option<(u32, u32)>) -> Result<Option<Range>, RequestError> {
+pub fn of(
+    from: Option<Moment>,
+    to: Option<Moment>,
+    frame_rate: Option<(u32, u32)>,
+) -> Result<Option<Range>, RequestError> {
     if from.is_none() && to.is_none() {
         return Ok(None);
     }

@@ -141,4 +141,3 @@ pub(crate) fn display(models: &[RequestedModel], reference: &Facts) -> (usize, u
         Some(RequestedModel::None) | None => HD,
     }
 }
-

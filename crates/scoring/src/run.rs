@@ -38,11 +38,7 @@ pub struct Part {
 }
 
 /// Opens both videos and scores them.
-pub fn score(
-    request: ScoreRequest,
-    cancel: &Cancel,
-    sink: &mut dyn Sink,
-) -> Result<ScoreResult, ScoreError> {
+pub fn score(request: ScoreRequest, cancel: &Cancel, sink: &mut dyn Sink) -> Result<ScoreResult, ScoreError> {
     let ScoreRequest { videos, selection, options } = request;
     let videos = Prepared::new(videos, &selection.models, cancel)?.open()?;
     score_opened(videos, &selection, &options, cancel, sink)
@@ -56,7 +52,19 @@ pub fn score_opened(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<ScoreResult, ScoreError> {
-    let Resolved { plan, asked, notes } = selection.resolve(&*videos.reference)?;
+    let resolved = selection.resolve(&*videos.reference)?;
+    score_resolved(videos, resolved, options, cancel, sink)
+}
+
+/// The same, for callers that show how names were resolved before the run begins.
+pub fn score_resolved(
+    videos: OpenVideos,
+    resolved: Resolved,
+    options: &RunOptions,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<ScoreResult, ScoreError> {
+    let Resolved { plan, asked, notes } = resolved;
     let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
     let Scored { outcome, facts: [reference, distorted], totals, part, pair } = scored;
     Ok(ScoreResult { plan, asked, outcome, reference, distorted, totals, part, pair, notes })
@@ -117,8 +125,7 @@ fn run_engine(
             Ok((outcome, None))
         }
         Some(range) => {
-            let part =
-                visus_engine::run_part(plan, reference, distorted, &settings, range, cancel, sink)?;
+            let part = visus_engine::run_part(plan, reference, distorted, &settings, range, cancel, sink)?;
             let visus_engine::Part { outcome, ended, rows } = part;
             Ok((outcome, Some(Part { ended, rows })))
         }

@@ -131,7 +131,8 @@ impl Selection {
     fn push_version(&self, version: &str, found: &mut Found) -> Result<(), ScoreError> {
         // Several models need names of their own; `auto` alone keeps libvmaf's.
         let spec = self.named(ModelSpec::version(version), false);
-        let spec = if found.specs.iter().any(|other| other.name == spec.name) { spec.named(version) } else { spec };
+        let spec =
+            if found.specs.iter().any(|other| other.name == spec.name) { spec.named(version) } else { spec };
         let loaded = NamedModel::load(&spec).map_err(visus_engine::PlanError::Load)?;
         found.push(loaded, spec);
         Ok(())
@@ -197,7 +198,10 @@ mod tests {
         for columns in [Columns::ByModel, Columns::Libvmaf] {
             let small = resolved(&["auto"], columns, (64, 48)).unwrap();
             assert_eq!(names(&small)[0].0, FALLBACK);
-            assert!(small.notes[0].starts_with("using vmaf_v0.6.1 because vmaf_v1.0.16_3d0h cannot score 64x48 ("));
+            assert!(
+                small.notes[0]
+                    .starts_with("using vmaf_v0.6.1 because vmaf_v1.0.16_3d0h cannot score 64x48 (")
+            );
             assert_eq!(names(&resolved(&["auto"], columns, (640, 360)).unwrap())[0].0, "vmaf_v1.0.16_3d0h");
         }
     }
