@@ -14,6 +14,7 @@ pub mod cambi;
 pub mod ciede;
 mod clip;
 pub mod csf;
+pub mod device;
 pub mod float_adm;
 pub mod float_ansnr;
 pub mod float_moment;

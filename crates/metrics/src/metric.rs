@@ -4,6 +4,7 @@ use std::any::Any;
 
 use visus_video::{Format, Frame};
 
+use crate::device::DeviceTask;
 use crate::{ClipInfo, Level, OptionError, OptionSpec, Options};
 
 /// What the registry knows of a metric before any options are given.
@@ -156,6 +157,13 @@ pub trait Metric: Any + Send + Sync {
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
         let _ = (group, clip, level);
+        None
+    }
+
+    /// The metric as work for a device, if its extractor does nothing but make integer sums and finish them. `None` for
+    /// formats that [`extractor`](Self::extractor) refuses.
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        let _ = clip;
         None
     }
 

@@ -7,7 +7,8 @@ use visus_video::{Chroma, Format, Frame, Plane};
 
 use super::decouple::Decoupling;
 use super::settings::{OPTIONS, Settings};
-use super::{NAME, extractor};
+use super::{AdmShifts, NAME, extractor};
+use crate::device::DeviceTask;
 use crate::simd::level_tests;
 use crate::{Level, MetricError, Options, Pair, Window, registry};
 use naive::Picture;
@@ -241,6 +242,40 @@ fn debug_adds_numerators_and_denominators() {
     }
     let total: f64 = (0..4).map(|scale| debug[10 + 2 * scale]).sum();
     assert_eq!(debug[8], total);
+}
+
+#[test]
+fn sums_of_a_device_give_the_row_of_the_extractor() {
+    for options in
+        ["", "debug=true", "adm_skip_aim=true", "adm_skip_scale0=true:debug=true", "adm_csf_mode=2"]
+    {
+        let format = Format::new(97, 66, Chroma::C400, 10).unwrap();
+        let metric = registry::build(&super::INFO, &given(options)).unwrap();
+        let Some(DeviceTask::Adm(task)) = metric.device_task(&format.into()) else {
+            panic!("{options}: no task")
+        };
+        let sums = naive::sums(pair(Content::Texture, 97, 66, 10, 1).each_ref(), 10, &settings(options));
+        let mut raw = vec![f64::NAN; metric.raw_len()];
+        task.finish().finish(&sums, &mut raw);
+        let expected = frame_scores(Content::Texture, 97, 66, 10, options);
+        assert_eq!(raw, expected, "{options}");
+    }
+}
+
+#[test]
+fn a_device_task_has_the_constants_of_the_naive_truth() {
+    let format = Format::new(1920, 1080, Chroma::C420, 8).unwrap();
+    let metric = registry::build(&super::INFO, &[]).unwrap();
+    let Some(DeviceTask::Adm(task)) = metric.device_task(&format.into()) else { panic!("no task") };
+    let [first, second, .., last] = &task.scales;
+    assert_eq!((first.input, first.band), ([1920, 1080], [960, 540]));
+    assert_eq!(first.scored, [95..865, 53..487]);
+    assert_eq!((first.csf, first.cm_row, first.csf_den_row), ([36453, 36453, 49417], 10, 0));
+    assert_eq!(first.cm, [(29, 6), (29, 6), (30, 7)].map(|(square, cube)| AdmShifts { square, cube }));
+    assert_eq!((second.cm, second.cm_row), ([AdmShifts { square: 30, cube: 9 }; 3], 9));
+    assert_eq!((second.csf_den, second.csf_den_row), (AdmShifts { square: 31, cube: 9 }, 8));
+    assert_eq!((last.input, last.band), ([240, 135], [120, 68]));
+    assert!(metric.device_task(&Format::new(16, 33, Chroma::C420, 8).unwrap().into()).is_none());
 }
 
 #[test]
