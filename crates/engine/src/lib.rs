@@ -39,6 +39,6 @@ pub use event::{Event, Flow, Silent, Sink};
 pub use model::{ModelSource, ModelSpec, NamedModel};
 pub use part::{JoinError, Part, Row, join, run_part};
 pub use plan::{FeatureSpec, Plan, PlanError};
-pub use pooling::{Pooled, pool};
+pub use pooling::{Pooled, Pooling, listed, percentile, percentile_of, pool};
 pub use run::{EngineError, Outcome, Settings, Side, run};
 pub use scores::{Column, Scores};

@@ -12,7 +12,8 @@ pub use chance::{chi_squared_tail, normal_tail};
 pub use correlation::{kendall, pearson, rmse, spearman};
 pub use fit::Fit;
 pub use ranks::{Ranking, average_ranks};
-pub use significance::{Friedman, Wilcoxon, friedman, holm, steiger, wilcoxon};
+pub use significance::{Friedman, Wilcoxon, friedman, steiger, wilcoxon};
+pub use visus_report::bootstrap::holm;
 
 use crate::EvalError;
 
