@@ -76,7 +76,7 @@ impl FullReport<'_> {
     fn provenance(&self) -> Value {
         json!({
             "engine": self.version,
-            "cpu_level": self.outcome.level.name(),
+            "cpu_level": self.outcome.backend.cpu.name(),
             "subsample": self.outcome.subsample,
             "models": self.plan.models().map(model).collect::<Vec<_>>(),
             "metrics": self.plan.metrics().map(metric).collect::<Vec<_>>(),

@@ -29,7 +29,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     }
     let models: Vec<_> = MODELS.iter().map(|model| ModelSpec::version(model).named(model)).collect();
     let plan = Plan::new(&models, &[], true)?.lean();
-    let settings = Settings { level: level::from_environment(), ..Settings::default() };
+    let settings = Settings { backend: level::from_environment().into(), ..Settings::default() };
     let scored = score(&plan, Box::new(reference), Box::new(distorted), &settings, args.quiet)?;
     let summary = draw::summary(&plan, &scored.outcome, settings.threads);
     print_all(&format!("{INTRODUCTION}\n{summary}\n{NEXT}"))

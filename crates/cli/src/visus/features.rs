@@ -60,7 +60,7 @@ fn measure(args: &FeaturesArgs, recipe: &Recipe, pair: &Pair) -> Result<Outcome>
     let settings = Settings {
         threads: args.threads.map_or(defaults.threads, usize::from),
         subsample: args.subsample,
-        level: level::from_environment(),
+        backend: level::from_environment().into(),
         ..defaults
     };
     let mut bar = Bar::new(args.quiet);

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use visus_engine::{
-    Cancel, EngineError, FeatureSpec, Outcome, Plan, Row, Settings, run as engine_run, run_part,
+    Cancel, EngineError, FeatureSpec, FrameRange, Outcome, Plan, Row, Settings, run as engine_run, run_part,
 };
 use visus_report::full::{FullReport, InputFacts};
 use visus_report::html::WorstFrame;
@@ -84,10 +84,10 @@ fn settings(args: &ScoreArgs, about: &About) -> Settings {
     Settings {
         threads: args.threads.map_or(defaults.threads, usize::from),
         subsample: args.subsample,
-        frames: args.frames,
+        range: args.frames.into(),
         skip_reference: skip(args.skip_ref),
         skip_distorted: skip(args.skip_dis),
-        level: level::from_environment(),
+        backend: level::from_environment().into(),
     }
 }
 
@@ -147,8 +147,11 @@ fn score_range(
         None => {
             engine_run(plan, reference, distorted, settings, &cancel, &mut bar).map(|outcome| (outcome, None))
         }
-        Some(range) => run_part(plan, reference, distorted, settings, range, &cancel, &mut bar)
-            .map(|part| (part.outcome, Some((part.ended, part.rows)))),
+        Some((from, to)) => {
+            let settings = Settings { range: FrameRange::Part { from, to }, ..settings.clone() };
+            run_part(plan, reference, distorted, &settings, &cancel, &mut bar)
+                .map(|part| (part.outcome, Some((part.ended, part.rows))))
+        }
     };
     bar.clear();
     let (outcome, part) = result.map_err(with_advice)?;

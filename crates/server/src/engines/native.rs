@@ -100,7 +100,7 @@ fn score_sources(
         engine: EngineFacts {
             kind: EngineKind::Native,
             version: crate::VERSION.to_owned(),
-            cpu_level: Some(outcome.level.name().to_owned()),
+            cpu_level: Some(outcome.backend.cpu.name().to_owned()),
             binary: None,
         },
         backend_requested: task.backend,
@@ -163,7 +163,7 @@ fn score_alone(
         engine: EngineFacts {
             kind: EngineKind::Native,
             version: crate::VERSION.to_owned(),
-            cpu_level: Some(outcome.level.name().to_owned()),
+            cpu_level: Some(outcome.backend.cpu.name().to_owned()),
             binary: None,
         },
         backend_requested: task.backend,
@@ -243,10 +243,10 @@ fn settings(tuning: &Tuning, level: Level) -> Settings {
     Settings {
         threads: tuning.threads.map_or(defaults.threads, |threads| threads.min(most) as usize),
         subsample: tuning.subsample.max(1),
-        frames: tuning.frame_cnt,
+        range: tuning.frame_cnt.into(),
         skip_reference: tuning.skip_ref,
         skip_distorted: tuning.skip_dist,
-        level: masked(level, tuning.cpumask.unwrap_or(0)),
+        backend: masked(level, tuning.cpumask.unwrap_or(0)).into(),
     }
 }
 

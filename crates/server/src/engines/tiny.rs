@@ -78,7 +78,7 @@ impl TinyTask {
             identical: false,
             scores: Scores::from_columns(scored.columns, Vec::new()),
             elapsed: started.elapsed(),
-            level,
+            backend: level.into(),
         })
     }
 

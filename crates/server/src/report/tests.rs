@@ -70,7 +70,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
             identical: false,
             scores,
             elapsed: Duration::from_secs(100),
-            level: Level::Scalar,
+            backend: Level::Scalar.into(),
         },
         foreign_pooled: None,
         text: None,

@@ -169,8 +169,8 @@ fn report(common: &Common<'_>, inputs: Inputs, threads: usize, progress: &mut Ro
     let settings = Settings {
         threads,
         subsample: args.subsample,
-        frames: args.frames,
-        level: level::from_environment(),
+        range: args.frames.into(),
+        backend: level::from_environment().into(),
         ..Settings::default()
     };
     let outcome = engine_run(&plan, reference, distorted, &settings, &common.cancel, progress)?;
