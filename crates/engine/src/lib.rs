@@ -19,7 +19,6 @@
 
 mod backend;
 mod cancel;
-mod clip;
 mod collect;
 mod error;
 mod event;
@@ -48,7 +47,6 @@ pub use backend::{
     LaneRequest,
 };
 pub use cancel::Cancel;
-pub use clip::ClipInfo;
 pub use error::{EngineError, Role, Side};
 pub use event::{Event, Flow, Silent, Sink};
 pub use lane::{FramePair, Job, Jobs, Lane, NextJob, PartialRow, RowSender, Ticket};
@@ -61,3 +59,4 @@ pub use run::{run, run_part};
 pub use scores::{Column, Scores};
 pub use session::Session;
 pub use settings::{FrameRange, Settings};
+pub use visus_metrics::ClipInfo;

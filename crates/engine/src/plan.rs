@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use visus_metrics::{Info, Key, Level, Metric, MetricError, Options, Reach, registry};
+use visus_metrics::{ClipInfo, Info, Key, Level, Metric, MetricError, Options, Reach, registry};
 use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
@@ -198,7 +198,8 @@ impl Plan {
 
     /// Why this format cannot be scored, if it cannot. Costs the scratch of one worker.
     pub fn check_format(&self, format: &Format) -> Result<(), MetricError> {
-        self.metrics.iter().try_for_each(|planned| planned.metric.extractor(format, Level::Scalar).map(drop))
+        let clip = ClipInfo::from(*format);
+        self.metrics.iter().try_for_each(|planned| planned.metric.extractor(&clip, Level::Scalar).map(drop))
     }
 
     /// How many earlier frames the metrics look at.

@@ -312,15 +312,14 @@ fn lost_pairing() -> EngineError {
     EngineError::Died { who: Role::Pairing, reason: "a worker did not let go of it".to_owned() }
 }
 
-/// The format and frame rate of both inputs. Bit depth, chroma and size must agree: nothing is converted silently.
+/// The format of both inputs and the reference's frame rate. Bit depth, chroma and size must agree: nothing is converted silently.
 fn common_clip([reference, distorted]: [&dyn Source; 2]) -> Result<ClipInfo, EngineError> {
     let formats: [Format; 2] = [*reference.format(), *distorted.format()];
     if formats[0] != formats[1] {
         let [reference, distorted] = formats;
         return Err(EngineError::Incompatible { reference, distorted });
     }
-    let frame_rate = reference.frame_rate().or_else(|| distorted.frame_rate());
-    Ok(ClipInfo { format: formats[0], frame_rate })
+    Ok(ClipInfo { format: formats[0], frame_rate: reference.frame_rate() })
 }
 
 fn expected_frames(

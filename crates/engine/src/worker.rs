@@ -62,7 +62,7 @@ impl WorkerSetup {
     }
 
     fn extractor(&self, place: usize) -> Result<Compute, MetricError> {
-        Ok(Compute::Single(self.metric(place).extractor(&self.clip.format, self.level)?))
+        Ok(Compute::Single(self.metric(place).extractor(&self.clip, self.level)?))
     }
 }
 
@@ -88,7 +88,7 @@ impl MetricGroup {
     fn of_kind(setup: &WorkerSetup, places: &[usize]) -> Result<Vec<Self>, MetricError> {
         let group: Vec<&dyn Metric> = places.iter().map(|place| setup.metric(*place)).collect();
         let joint = match &group[..] {
-            [first, _, ..] => first.group_extractor(&group, &setup.clip.format, setup.level),
+            [first, _, ..] => first.group_extractor(&group, &setup.clip, setup.level),
             _ => None,
         };
         match joint {

@@ -1,21 +1,8 @@
 //! Why a video cannot be read: which file, which frame, which byte, what was expected and what is there.
 
-use std::error::Error;
 use std::io;
 
 use crate::{Format, FormatError};
-
-/// An error with its causes, in one line.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}
 
 /// Why reading stopped. Causes of the operating system are in `source()`.
 #[derive(Debug, thiserror::Error)]
@@ -73,4 +60,15 @@ pub enum HeaderFault {
     Chroma { tag: String },
     #[error(transparent)]
     Format(#[from] FormatError),
+}
+
+/// An error with its causes, in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

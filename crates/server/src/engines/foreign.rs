@@ -138,7 +138,7 @@ mod tests {
 
     fn facts() -> InputFacts {
         let format = Format::new(64, 64, Chroma::C420, 8).unwrap();
-        InputFacts { file: "a".to_owned(), format, frame_rate: None, warnings: Vec::new() }
+        InputFacts::new("a", format, None)
     }
 
     #[test]

@@ -37,12 +37,8 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         ((*name).to_owned(), (0..frames).map(|index| Some(value(index))).collect())
     };
     let scores = Scores::from_columns(NAMES.iter().enumerate().map(column).collect(), Vec::new());
-    let facts = || InputFacts {
-        file: "/srv/some/folder/with/a/name/of/usual/length/clip_1920x1080_10bit.y4m".to_owned(),
-        format,
-        frame_rate: Some((24000, 1001)),
-        warnings: Vec::new(),
-    };
+    let file = "/srv/some/folder/with/a/name/of/usual/length/clip_1920x1080_10bit.y4m";
+    let facts = || InputFacts::new(file, format, Some((24000, 1001)));
     ScoreReport {
         engine: EngineFacts {
             kind: EngineKind::Native,
