@@ -124,10 +124,10 @@ impl RunOptions {
         Settings {
             threads: self.threads.unwrap_or(defaults.threads).max(1),
             subsample: self.subsample.max(1),
-            frames: self.frames,
+            range: self.frames.into(),
             skip_reference: skip[0],
             skip_distorted: skip[1],
-            level: self.level,
+            backend: self.level.into(),
         }
     }
 }
