@@ -1,5 +1,5 @@
 //! [`Lanes`] of 256 bits: AVX2 and FMA.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 

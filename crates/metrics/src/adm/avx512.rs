@@ -1,5 +1,5 @@
 //! [`Lanes`] of 512 bits: AVX-512 F, BW, DQ, VL and VNNI.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 

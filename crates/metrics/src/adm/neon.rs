@@ -1,5 +1,5 @@
 //! [`Lanes`] of 128 bits: NEON.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::aarch64::*;
 
@@ -174,7 +174,7 @@ impl Lanes for Neon {
 
     operations! {
         load_bytes(row: &[u8], at: usize) -> Int =
-            vreinterpretq_s32_u16(vmovl_u8(crate::simd::neon::load_half_u8(row, at)));
+            vreinterpretq_s32_u16(vmovl_u8(crate::simd::neon::load_half(row, at)));
         splat16(value: i16) -> Int = from_words(vdupq_n_s16(value));
         splat32(value: i32) -> Int = vdupq_n_s32(value);
         splat64(value: i64) -> Int = from_quads(vdupq_n_s64(value));

@@ -1,5 +1,5 @@
 //! AVX2 with FMA: vectors of 8 lanes.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,5 @@
 //! AVX-512: vectors of 16 lanes.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 

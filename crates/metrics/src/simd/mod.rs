@@ -5,9 +5,7 @@
 //! so that a kernel file is left with a single kind of unsafe block: the call from safe code into its first
 //! `#[target_feature]` function, sound because [`Level`](crate::Level) was detected. A bounds check costs nothing where
 //! the compiler can see the length: cut slices to one common length before a loop.
-#![allow(unsafe_code)]
-// A complete set per architecture, not what the kernels of the day happen to use.
-#![allow(dead_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 mod adder;
 #[cfg(target_arch = "x86_64")]
@@ -63,7 +61,7 @@ macro_rules! level_tests {
     ($(fn $name:ident($level:ident) $body:block)*) => {
         $(
             mod $name {
-                #[allow(unused_imports)]
+                #[allow(unused_imports, reason = "not every test uses what stands around it")]
                 use super::*;
 
                 fn check($level: $crate::Level) $body
