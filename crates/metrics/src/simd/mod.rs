@@ -47,6 +47,20 @@ macro_rules! numbers {
 }
 numbers!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
+/// Operations of a level that are an expression of intrinsics. Used in an `impl` for a proof that the level was detected.
+macro_rules! operations {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: $kind),*) -> $result {
+                // SAFETY: the features were detected before `self` was made.
+                unsafe { $body }
+            }
+        )*
+    };
+}
+pub(crate) use operations;
+
 /// Makes one test per CPU level that this architecture has; a level that the machine lacks is passed over.
 ///
 /// ```ignore

@@ -6,7 +6,7 @@
 
 use std::arch::aarch64::*;
 
-use super::{Number, Vector};
+use super::{Number, Vector, operations};
 use crate::Level;
 
 /// Numbers that fill a vector.
@@ -137,23 +137,11 @@ fn regress(
     (vmovn_s64(vcvtq_s64_f64(rest)), vmovn_s64(vcvtq_s64_f64(kept)))
 }
 
-macro_rules! operations {
-    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($arg: $kind),*) -> $result {
-                // SAFETY: the features were detected before `self` was made.
-                unsafe { $body }
-            }
-        )*
-    };
-}
-
 impl Vector for Neon {
-    type V = int32x4_t;
+    type Int = int32x4_t;
     type Half = int32x2_t;
     type Mask = uint32x4_t;
-    type F = float32x4_t;
+    type Float = float32x4_t;
     type Table = uint8x16x2_t;
 
     const LANES: usize = 4;
@@ -170,12 +158,14 @@ impl Vector for Neon {
             store_half(values, at, vreinterpret_u8_u16(vmovn_u32(unsigned(lanes))))
         }
 
-        zip_low(low: Int, high: Int) -> Int { from_words(vzip1q_s16(words(low), words(high))) }
-        zip_high(low: Int, high: Int) -> Int { from_words(vzip2q_s16(words(low), words(high))) }
-        narrow(low: Int, high: Int) -> Int { from_words(vcombine_s16(vqmovn_s32(low), vqmovn_s32(high))) }
-        split(low: Int, high: Int) -> (Int, Int) {
-            (from_words(vuzp1q_s16(words(low), words(high))), from_words(vuzp2q_s16(words(low), words(high))))
+        interleave(low: Int, high: Int) -> [Int; 2] {
+            [from_words(vzip1q_s16(words(low), words(high))), from_words(vzip2q_s16(words(low), words(high)))]
         }
+        join(halves: [Int; 2]) -> Int { from_words(vuzp1q_s16(words(halves[0]), words(halves[1]))) }
+        split(halves: [Int; 2]) -> [Int; 2] {{
+            let [low, high] = halves.map(|half| vreinterpretq_s16_s32(half));
+            [from_words(vuzp1q_s16(low, high)), from_words(vuzp2q_s16(low, high))]
+        }}
         pick_words(low: Int, high: Int) -> Int { vbslq_s32(vdupq_n_u32(0xffff), low, high) }
 
         and(a: Int, b: Int) -> Int { vandq_s32(a, b) }
@@ -222,7 +212,7 @@ impl Vector for Neon {
         add_wide(sums: Int, lanes: Int) -> Int {
             vreinterpretq_s32_u64(vpadalq_u32(vreinterpretq_u64_s32(sums), unsigned(lanes)))
         }
-        sum64(sums: Int) -> u64 { vaddvq_u64(vreinterpretq_u64_s32(sums)) }
+        sum64(sums: Int) -> i64 { vaddvq_s64(vreinterpretq_s64_s32(sums)) }
 
         leading_bits(a: Int) -> Int {{
             // The bit 16 places below the leading one is cleared, so that rounding cannot carry beyond it.
@@ -246,6 +236,12 @@ impl Vector for Neon {
         }
         regress(variance: int32x2_t, other: int32x2_t, covariance: int32x2_t, epsilon: f64, limit: f64)
             -> (int32x2_t, int32x2_t) { regress(variance, other, covariance, epsilon, limit) }
+    }
+
+    #[inline(always)]
+    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { run(kernel) }
     }
 
     #[inline(always)]
@@ -274,4 +270,10 @@ impl Vector for Neon {
             std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags))
         }
     }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn run<R>(kernel: impl FnOnce() -> R) -> R {
+    kernel()
 }

@@ -6,7 +6,7 @@
 //! of the upper sum.
 
 use super::short::{add_rounded_cubes, dots, taps, unbiased};
-use super::{Lanes, MAX_WORDS};
+use super::{AdmVector, MAX_WORDS};
 use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{Long, Rounding};
@@ -61,7 +61,7 @@ impl SplitRow {
 
 /// Writes numbers, given by their order in `interleave`, as split words.
 #[inline(always)]
-fn store_split<V: Lanes>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V::Int; 2]) {
+fn store_split<V: AdmVector>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V::Int; 2]) {
     v.store(row[0], at, v.join_high(numbers));
     v.store(row[1], at, v.xor(v.join_low(numbers), v.splat16(i16::MIN)));
 }
@@ -69,7 +69,7 @@ fn store_split<V: Lanes>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V
 /// What a scale transforms: the approximation of the scale before.
 pub trait Input {
     /// Filters down the columns from `start` on, for the length of `low`, which is a multiple of a register's.
-    fn down<V: Lanes, const DETAIL: bool>(
+    fn down<V: AdmVector, const DETAIL: bool>(
         &self,
         v: V,
         rows: [usize; 4],
@@ -82,7 +82,7 @@ pub trait Input {
 impl Input for LowPlane<i16> {
     /// Words; nothing is dropped.
     #[inline(always)]
-    fn down<V: Lanes, const DETAIL: bool>(
+    fn down<V: AdmVector, const DETAIL: bool>(
         &self,
         v: V,
         rows: [usize; 4],
@@ -109,7 +109,7 @@ impl Input for LowPlane<i16> {
 impl Input for SplitPlane {
     /// Double words; 16 bits are dropped.
     #[inline(always)]
-    fn down<V: Lanes, const DETAIL: bool>(
+    fn down<V: AdmVector, const DETAIL: bool>(
         &self,
         v: V,
         rows: [usize; 4],
@@ -141,7 +141,7 @@ impl Input for SplitPlane {
 
 /// The words of four rows as two pairs, for both halves of a register.
 #[inline(always)]
-fn row_pairs<V: Lanes>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
+fn row_pairs<V: AdmVector>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
     let first = v.interleave(v.load(rows[0], at), v.load(rows[1], at));
     let second = v.interleave(v.load(rows[2], at), v.load(rows[3], at));
     [[first[0], second[0]], [first[1], second[1]]]
@@ -149,7 +149,7 @@ fn row_pairs<V: Lanes>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
 
 /// A filter over split words, of which `BITS` (15 or 16) are dropped, rounded.
 #[inline(always)]
-fn dropped<V: Lanes, const BITS: u32>(
+fn dropped<V: AdmVector, const BITS: u32>(
     v: V,
     upper: [V::Int; 2],
     lower: [V::Int; 2],
@@ -159,12 +159,12 @@ fn dropped<V: Lanes, const BITS: u32>(
     let upper = dots(v, v.splat32(start), upper[0], upper[1], taps);
     let lower = dots(v, v.splat32(1 << (BITS - 1)), lower[0], lower[1], taps);
     let upper = if BITS == 15 { v.add32(upper, upper) } else { upper };
-    v.add32(upper, v.sar32::<BITS>(lower))
+    v.add32(upper, v.sra32(lower, BITS))
 }
 
 /// A filter along a row of split words, for as many outputs as there are double words.
 #[inline(always)]
-fn along<V: Lanes, const BITS: u32>(
+fn along<V: AdmVector, const BITS: u32>(
     v: V,
     row: [&[i16]; 2],
     at: usize,
@@ -259,7 +259,7 @@ pub struct Steps<'a, V, I, const BITS: u32> {
     rows: &'a mut Rows,
 }
 
-impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
+impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
     pub fn new(
         lanes: V,
         plan: &'a Plan,
@@ -318,7 +318,7 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         let Some(lows) = &mut self.lows else { return };
         let (span, v) = (self.columns.low, self.lanes);
         let len = span.len().next_multiple_of(V::WORDS);
-        let row = self.rows.columns[picture].low.cut(ORIGIN + 2 * span.start - 1, 2 * len + V::DOUBLES);
+        let row = self.rows.columns[picture].low.cut(ORIGIN + 2 * span.start - 1, 2 * len + V::LANES);
         let SplitPlane { upper, lower } = &mut lows[picture];
         let end = span.start + len;
         let out =
@@ -331,12 +331,12 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
 
     fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
         let (v, span) = (self.lanes, self.columns.detail);
-        let len = span.len().next_multiple_of(V::DOUBLES);
+        let len = span.len().next_multiple_of(V::LANES);
         let front = usize::from(self.columns.touches_edges());
         let first = ORIGIN + 2 * span.start - 1;
         let columns = two!(|i| {
             let Columns { low, high } = &self.rows.columns[i];
-            [low.cut(first, 2 * len + V::DOUBLES), high.cut(first, 2 * len + V::DOUBLES)]
+            [low.cut(first, 2 * len + V::LANES), high.cut(first, 2 * len + V::LANES)]
         });
         let kept = WeighedRow::new(&mut self.rows.kept, y, front, len);
         let added = WeighedRow::new(&mut self.rows.added, y, front, len);
@@ -355,7 +355,7 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         let behind = self.inset() + self.columns.scored.len();
         for weighed in [&mut self.rows.kept, &mut self.rows.added] {
             for row in &mut weighed.magnitudes[y % 2] {
-                row[behind..behind + V::DOUBLES].fill(0);
+                row[behind..behind + V::LANES].fill(0);
             }
             if front {
                 let spread = &mut weighed.spread[y % 3];
@@ -371,7 +371,7 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
     }
 }
 
-impl<V: Lanes, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS> {
+impl<V: AdmVector, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS> {
     fn transform(&mut self, y: usize, low: bool, detail: bool) {
         for picture in 0..2 {
             self.filter_down(picture, y, detail);
@@ -393,7 +393,7 @@ impl<V: Lanes, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS>
     }
 
     fn mask(&mut self, rows: [usize; 3]) -> Masked {
-        let len = self.columns.scored.len().next_multiple_of(V::DOUBLES);
+        let len = self.columns.scored.len().next_multiple_of(V::LANES);
         let (v, cubes, inset) = (self.lanes, self.masking.cubes(), self.inset());
         let (kept, added) = (&self.rows.kept, &self.rows.added);
         let scored = &self.fixed.scored[inset..inset + len];
@@ -408,7 +408,7 @@ impl<V: Lanes, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS>
 }
 
 #[inline(always)]
-fn approximation<V: Lanes, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, lower]: [&mut [i16]; 2]) {
+fn approximation<V: AdmVector, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, lower]: [&mut [i16]; 2]) {
     let taps = taps(v, LOW);
     let mut at = 0;
     while at < upper.len() {
@@ -438,7 +438,7 @@ impl<'a> WeighedRow<'a> {
     }
 
     #[inline(always)]
-    fn store<V: Lanes>(
+    fn store<V: AdmVector>(
         &mut self,
         v: V,
         weights: [V::Int; 3],
@@ -463,7 +463,7 @@ impl<'a> WeighedRow<'a> {
 
 /// Splits and weighs a row. The energy is that of the scored columns.
 #[inline(always)]
-fn weigh_row<V: Lanes, const BITS: u32, const GAIN: u8, const ADDED: bool>(
+fn weigh_row<V: AdmVector, const BITS: u32, const GAIN: u8, const ADDED: bool>(
     v: V,
     decoupling: &Decoupling,
     masking: &Long,
@@ -486,14 +486,14 @@ fn weigh_row<V: Lanes, const BITS: u32, const GAIN: u8, const ADDED: bool>(
         let more = three!(|band| v.sub32(t[band], rest[band]));
         kept.store(v, weights, rest, true, ADDED, at);
         added.store(v, weights, more, ADDED, true, at);
-        at += V::DOUBLES;
+        at += V::LANES;
     }
     three!(|band| v.sum64(energy[band]) as u64)
 }
 
 /// The three detail bands of a picture from the samples at `at` on.
 #[inline(always)]
-fn bands<V: Lanes, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usize) -> [V::Int; 3] {
+fn bands<V: AdmVector, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usize) -> [V::Int; 3] {
     let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
     [
         along::<V, BITS>(v, high, at, LOW_START, low_taps),
@@ -504,21 +504,21 @@ fn bands<V: Lanes, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usi
 
 /// Adds cubes. The square's rounding term is a whole unit, not a half.
 #[inline(always)]
-fn add_energy<V: Lanes>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
+fn add_energy<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
     let (square_round, cube_round) = (v.splat64(1 << rounding.square), v.splat64(1 << (rounding.cube - 1)));
     let mut sum = sum;
     for sizes in [sizes, v.odd(sizes)] {
         let squared = v.add64(v.mul_even_unsigned(sizes, sizes), square_round);
-        let squared = v.shr64_by(squared, rounding.square);
+        let squared = v.shr64(squared, rounding.square);
         let cubed = v.add64(v.mul_even_unsigned(squared, sizes), cube_round);
-        sum = v.add64(sum, v.shr64_by(cubed, rounding.cube));
+        sum = v.add64(sum, v.shr64(cubed, rounding.cube));
     }
     sum
 }
 
 /// What is kept of the reference's coefficients.
 #[inline(always)]
-fn kept_detail<V: Lanes, const GAIN: u8>(
+fn kept_detail<V: AdmVector, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -529,7 +529,7 @@ fn kept_detail<V: Lanes, const GAIN: u8>(
         between_zero_and(v, o[band], share)
     });
     let same = same_direction(v, decoupling, o, t);
-    if !v.any(same) {
+    if !v.is_any(same) {
         return rest;
     }
     three!(|band| {
@@ -540,7 +540,7 @@ fn kept_detail<V: Lanes, const GAIN: u8>(
 
 /// `value`, held between zero and a limit of either sign.
 #[inline(always)]
-fn between_zero_and<V: Lanes>(v: V, limit: V::Int, value: V::Int) -> V::Int {
+fn between_zero_and<V: AdmVector>(v: V, limit: V::Int, value: V::Int) -> V::Int {
     let zero = v.splat32(0);
     v.max32(v.min32(value, v.max32(limit, zero)), v.min32(limit, zero))
 }
@@ -548,7 +548,7 @@ fn between_zero_and<V: Lanes>(v: V, limit: V::Int, value: V::Int) -> V::Int {
 /// Coefficients times the gain limit. What is larger than any coefficient may be anything that is. Without a gain there is
 /// still a limit: rounding may have made `rest` larger than the coefficient that it was taken from.
 #[inline(always)]
-fn grown<V: Lanes, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) -> V::Int {
+fn grown<V: AdmVector, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) -> V::Int {
     if GAIN == NONE {
         return rest;
     }
@@ -563,18 +563,18 @@ fn grown<V: Lanes, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) 
 /// Where the two pictures have the same direction. It is looked for in single precision, which decides nearly always; what
 /// is closer than that (all rounding errors together are below 2^-19) is computed again.
 #[inline(always)]
-fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Mask {
+fn same_direction<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Mask {
     let of = two!(|band| v.to_float(o[band]));
     let tf = two!(|band| v.to_float(t[band]));
-    let both = v.mul_add(of[0], tf[0], v.mul_float(of[1], tf[1]));
-    let alone = v.mul_add(of[0], of[0], v.mul_float(of[1], of[1]));
-    let other = v.mul_add(tf[0], tf[0], v.mul_float(tf[1], tf[1]));
+    let both = v.fused(of[0], tf[0], v.mul_float(of[1], tf[1]));
+    let alone = v.fused(of[0], of[0], v.mul_float(of[1], of[1]));
+    let other = v.fused(tf[0], tf[0], v.mul_float(tf[1], tf[1]));
     // Negative if `both` is.
     let square = v.mul_float(both, v.abs_float(both));
     let bound = v.mul_float(alone, other);
-    let difference = v.mul_sub(bound, v.splat_float(decoupling.bound()), square);
+    let difference = v.fused_sub(bound, v.splat_float(decoupling.bound()), square);
     let doubt = v.mul_float(bound, v.splat_float(1.0 / 262_144.0));
-    if v.any(v.less(v.abs_float(difference), doubt)) {
+    if v.is_any(v.less(v.abs_float(difference), doubt)) {
         return same_direction_exactly(v, decoupling, o, t);
     }
     v.at_least(difference, v.splat_float(0.0))
@@ -582,7 +582,7 @@ fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V
 
 #[cold]
 #[inline(never)]
-fn same_direction_exactly<V: Lanes>(
+fn same_direction_exactly<V: AdmVector>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -594,7 +594,7 @@ fn same_direction_exactly<V: Lanes>(
         v.store(&mut values[1][band], 0, t[band]);
     }
     let mut same = [0; MAX_WORDS / 2];
-    for i in 0..V::DOUBLES {
+    for i in 0..V::LANES {
         let pair = |bands: &[[i32; MAX_WORDS / 2]; 2]| [bands[0][i], bands[1][i]];
         same[i] = -i32::from(decoupling.same_direction_long(pair(&values[0]), pair(&values[1])));
     }
@@ -603,14 +603,14 @@ fn same_direction_exactly<V: Lanes>(
 
 /// `(weight * value + 2^27) >> 28` as a double word, its size: of values at even and at odd places.
 #[inline(always)]
-fn weighed<V: Lanes>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
+fn weighed<V: AdmVector>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
     let places = [values, v.odd(values)];
-    two!(|i| v.abs32(v.shr64::<28>(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)))))
+    two!(|i| v.abs32(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
 }
 
 /// A thirtieth and a fifteenth of sizes, summed over the bands.
 #[inline(always)]
-fn thresholds<V: Lanes>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
+fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
     let half = v.splat64(-(1 << 31));
     let fractions = [v.splat32(143_165_577), v.splat32(286_331_153)];
     two!(|i| {
@@ -625,7 +625,7 @@ fn thresholds<V: Lanes>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
 
 /// The sums of cubes above the threshold of a row that has all its neighbours.
 #[inline(always)]
-fn masked_row<V: Lanes>(
+fn masked_row<V: AdmVector>(
     v: V,
     rounding: Rounding,
     signal: &Weighed,
@@ -635,7 +635,7 @@ fn masked_row<V: Lanes>(
     inset: usize,
 ) -> [i64; 3] {
     let len = scored.len();
-    let spread = three!(|row| &mask.spread[rows[row] % 3][..len + V::DOUBLES]);
+    let spread = three!(|row| &mask.spread[rows[row] % 3][..len + V::LANES]);
     let centre = &mask.centre[rows[1] % 2][inset..inset + len];
     let magnitudes = three!(|band| &signal.magnitudes[rows[1] % 2][band][inset..inset + len]);
     let mut sums = [v.splat64(0); 3];
@@ -648,13 +648,13 @@ fn masked_row<V: Lanes>(
             let above = v.sub32(v.load(magnitudes[band], at), threshold);
             sums[band] = add_rounded_cubes(v, sums[band], v.max32(above, v.splat32(0)), rounding);
         }
-        at += V::DOUBLES;
+        at += V::LANES;
     }
     three!(|band| unbiased::<V>(v.sum64(sums[band]), rounding.cube, len))
 }
 
 /// Sums over three rows.
 #[inline(always)]
-fn column<V: Lanes>(v: V, rows: [&[i32]; 3], at: usize) -> V::Int {
+fn column<V: AdmVector>(v: V, rows: [&[i32]; 3], at: usize) -> V::Int {
     v.add32(v.add32(v.load(rows[0], at), v.load(rows[1], at)), v.load(rows[2], at))
 }

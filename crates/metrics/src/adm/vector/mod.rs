@@ -1,4 +1,5 @@
-//! The kernels of CPU levels with vectors. They are written once, over the operations of [`Lanes`].
+//! The kernels of CPU levels with vectors. They are written once, over the operations of [`Vector`](crate::simd::Vector) and
+//! [`AdmVector`].
 //!
 //! Rows are worked on in whole registers: scratch rows are longer than what is read of them, and what is computed behind
 //! the last column is masked out of the sums.
@@ -63,13 +64,13 @@ macro_rules! four {
     };
 }
 
-mod lanes;
 mod long;
+mod ops;
 mod short;
 
-pub use lanes::Lanes;
-#[allow(unused_imports)]
-pub use lanes::{TO_INTEGER, TO_SHARE};
+pub use ops::AdmVector;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+pub use ops::{TO_INTEGER, TO_SHARE};
 pub use short::Source;
 
 use visus_video::Plane;
@@ -106,7 +107,7 @@ pub struct Vectors<V> {
     scalar: Option<Box<Scalar>>,
 }
 
-impl<V: Lanes> Vectors<V> {
+impl<V: AdmVector> Vectors<V> {
     pub fn new(lanes: V, plan: &Plan) -> Self {
         let size = |scale: usize| (plan.columns[scale].output, plan.rows[scale].output);
         let split = |scale: usize| std::array::from_fn(|_| long::SplitPlane::new(size(scale), V::WORDS));
