@@ -25,8 +25,6 @@ mod float_ssim;
 mod float_vif;
 mod gaussian;
 mod level;
-#[cfg(test)]
-mod made;
 pub mod math;
 mod metric;
 mod motion;
@@ -44,7 +42,7 @@ mod speed;
 mod squares;
 mod ssimulacra2;
 #[cfg(test)]
-mod synthetic;
+mod testing;
 mod vif;
 mod xpsnr;
 

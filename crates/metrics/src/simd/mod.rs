@@ -61,7 +61,8 @@ macro_rules! operations {
 }
 pub(crate) use operations;
 
-/// Makes one test per CPU level that this architecture has; a level that the machine lacks is passed over.
+/// Makes one test per CPU level that this architecture has; a level that the machine lacks is passed over
+/// unless `VISUS_REQUIRE` names it.
 ///
 /// ```ignore
 /// level_tests! {
@@ -109,12 +110,12 @@ macro_rules! level_tests {
 #[cfg(test)]
 pub(crate) use level_tests;
 
-/// Runs `check` where the machine has the level.
+/// Runs `check` where the machine has the level; see [`pass_over`](crate::testing::pass_over).
 #[cfg(test)]
 pub fn with_level(level: crate::Level, check: impl FnOnce(crate::Level)) {
     if crate::Level::available().contains(&level) {
         check(level);
     } else {
-        eprintln!("passed over: this machine has no {level}");
+        crate::testing::pass_over(&level.to_string());
     }
 }
