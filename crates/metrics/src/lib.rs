@@ -48,6 +48,7 @@ mod xpsnr;
 
 pub use clip::ClipInfo;
 pub use level::Level;
+pub(crate) use metric::group_settings;
 pub use metric::{
     Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
     Needs, Pair, Reach, Spread, Window,

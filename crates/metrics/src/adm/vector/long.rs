@@ -6,7 +6,7 @@
 //! of the upper sum.
 
 use super::short::{add_rounded_cubes, dots, taps, unbiased};
-use super::{AdmVector, MAX_WORDS};
+use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
 use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{Long, Rounding};
@@ -14,11 +14,6 @@ use crate::adm::plan::Plan;
 use crate::adm::scale::{self, LowPlane, Masked};
 use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
 use crate::simd::Lines;
-
-/// [`Gain`] as a constant that kernels are compiled for.
-const NONE: u8 = Gain::None as u8;
-const HUNDRED: u8 = Gain::Hundred as u8;
-const OTHER: u8 = Gain::Other as u8;
 
 /// What a number lacks after its lower word was made signed, in units of the upper sum.
 const LOW_START: i32 = LOW_SUM / 2;
@@ -176,9 +171,9 @@ fn along<V: AdmVector, const BITS: u32>(
     dropped::<V, BITS>(v, upper, lower, start, taps)
 }
 
-/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+/// A decoupled image after the CSF: as the signal that is masked, and as the mask of the other image.
 #[derive(Clone, Debug)]
-struct Weighed {
+struct CsfRows {
     /// The last two rows, by band.
     magnitudes: [[Lines<i32>; 3]; 2],
     /// The last three rows, with a neighbour on each side of what is scored.
@@ -187,7 +182,7 @@ struct Weighed {
     centre: [Lines<i32>; 2],
 }
 
-impl Weighed {
+impl CsfRows {
     fn new(len: usize) -> Self {
         Self {
             magnitudes: std::array::from_fn(|_| std::array::from_fn(|_| Lines::new(len))),
@@ -208,8 +203,8 @@ struct Columns {
 #[derive(Clone, Debug)]
 pub struct Rows {
     columns: [Columns; 2],
-    kept: Weighed,
-    added: Weighed,
+    restored: CsfRows,
+    additive: CsfRows,
 }
 
 /// Where the first sample of a row stands in [`Columns`].
@@ -222,8 +217,8 @@ impl Rows {
         let len = columns.output + 3 * words;
         Self {
             columns: [columns_row.clone(), columns_row],
-            kept: Weighed::new(len),
-            added: Weighed::new(len),
+            restored: CsfRows::new(len),
+            additive: CsfRows::new(len),
         }
     }
 }
@@ -252,7 +247,7 @@ pub struct Steps<'a, V, I, const BITS: u32> {
     down: &'a Axis,
     decoupling: &'a Decoupling,
     masking: &'a Long,
-    added_detail: bool,
+    aim: bool,
     fixed: &'a Fixed,
     inputs: &'a [I; 2],
     lows: Option<&'a mut [SplitPlane; 2]>,
@@ -275,7 +270,7 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
             down: &plan.rows[scale],
             decoupling: &plan.decoupling,
             masking: &plan.long[scale - 1],
-            added_detail: plan.added_detail,
+            aim: plan.aim,
             fixed,
             inputs,
             lows,
@@ -329,7 +324,7 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         );
     }
 
-    fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
+    fn decouple_row<const GAIN: u8, const AIM: bool>(&mut self, y: usize) -> [u64; 3] {
         let (v, span) = (self.lanes, self.columns.detail);
         let len = span.len().next_multiple_of(V::LANES);
         let front = usize::from(self.columns.touches_edges());
@@ -338,27 +333,31 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
             let Columns { low, high } = &self.rows.columns[i];
             [low.cut(first, 2 * len + V::LANES), high.cut(first, 2 * len + V::LANES)]
         });
-        let kept = WeighedRow::new(&mut self.rows.kept, y, front, len);
-        let added = WeighedRow::new(&mut self.rows.added, y, front, len);
+        let restored = CsfRow::new(&mut self.rows.restored, y, front, len);
+        let additive = CsfRow::new(&mut self.rows.additive, y, front, len);
         let (decoupling, masking, scored) = (self.decoupling, self.masking, &self.fixed.scored[..len]);
-        let energy = v.run(
+        let csf_den = v.run(
             #[inline(always)]
-            || weigh_row::<V, BITS, GAIN, ADDED>(v, decoupling, masking, columns, scored, kept, added),
+            || {
+                decouple_row::<V, BITS, GAIN, AIM>(
+                    v, decoupling, masking, columns, scored, restored, additive,
+                )
+            },
         );
         self.finish(y);
-        energy
+        csf_den
     }
 
     /// Clears what was written behind the scored columns, and mirrors neighbours.
     fn finish(&mut self, y: usize) {
         let (len, front) = (self.columns.detail.len(), self.columns.touches_edges());
         let behind = self.inset() + self.columns.scored.len();
-        for weighed in [&mut self.rows.kept, &mut self.rows.added] {
-            for row in &mut weighed.magnitudes[y % 2] {
+        for csf in [&mut self.rows.restored, &mut self.rows.additive] {
+            for row in &mut csf.magnitudes[y % 2] {
                 row[behind..behind + V::LANES].fill(0);
             }
             if front {
-                let spread = &mut weighed.spread[y % 3];
+                let spread = &mut csf.spread[y % 3];
                 spread[0] = spread[2];
                 spread[len + 1] = spread[len];
             }
@@ -381,29 +380,25 @@ impl<V: AdmVector, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, B
         }
     }
 
-    fn weigh(&mut self, y: usize, _scored: bool) -> [u64; 3] {
-        match (self.decoupling.gain(), self.added_detail) {
-            (Gain::None, false) => self.weigh_row::<NONE, false>(y),
-            (Gain::None, true) => self.weigh_row::<NONE, true>(y),
-            (Gain::Hundred, false) => self.weigh_row::<HUNDRED, false>(y),
-            (Gain::Hundred, true) => self.weigh_row::<HUNDRED, true>(y),
-            (Gain::Other, false) => self.weigh_row::<OTHER, false>(y),
-            (Gain::Other, true) => self.weigh_row::<OTHER, true>(y),
-        }
+    fn decouple(&mut self, y: usize, _scored: bool) -> [u64; 3] {
+        by_gain!(self.decoupling.gain(), self.aim, self.decouple_row(y))
     }
 
-    fn mask(&mut self, rows: [usize; 3]) -> Masked {
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked {
         let len = self.columns.scored.len().next_multiple_of(V::LANES);
         let (v, cubes, inset) = (self.lanes, self.masking.cubes(), self.inset());
-        let (kept, added) = (&self.rows.kept, &self.rows.added);
+        let (restored, additive) = (&self.rows.restored, &self.rows.additive);
         let scored = &self.fixed.scored[inset..inset + len];
         let mask = |signal, mask| {
             v.run(
                 #[inline(always)]
-                || masked_row(v, cubes, signal, mask, scored, rows, inset),
+                || contrast_masked_row(v, cubes, signal, mask, scored, rows, inset),
             )
         };
-        Masked { kept: mask(kept, added), added: if self.added_detail { mask(added, kept) } else { [0; 3] } }
+        Masked {
+            restored: mask(restored, additive),
+            additive: if self.aim { mask(additive, restored) } else { [0; 3] },
+        }
     }
 }
 
@@ -420,20 +415,20 @@ fn approximation<V: AdmVector, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, 
     }
 }
 
-/// The row of [`Weighed`] that is written.
-struct WeighedRow<'a> {
+/// The row of [`CsfRows`] that is written.
+struct CsfRow<'a> {
     magnitudes: [&'a mut [i32]; 3],
     spread: &'a mut [i32],
     centre: &'a mut [i32],
 }
 
-impl<'a> WeighedRow<'a> {
+impl<'a> CsfRow<'a> {
     /// `front` is how many neighbours are in front of the first column.
-    fn new(weighed: &'a mut Weighed, y: usize, front: usize, len: usize) -> Self {
+    fn new(csf: &'a mut CsfRows, y: usize, front: usize, len: usize) -> Self {
         Self {
-            magnitudes: weighed.magnitudes[y % 2].each_mut().map(|row| &mut row[..len]),
-            spread: &mut weighed.spread[y % 3][front..front + len],
-            centre: &mut weighed.centre[y % 2][..len],
+            magnitudes: csf.magnitudes[y % 2].each_mut().map(|row| &mut row[..len]),
+            spread: &mut csf.spread[y % 3][front..front + len],
+            centre: &mut csf.centre[y % 2][..len],
         }
     }
 
@@ -447,48 +442,48 @@ impl<'a> WeighedRow<'a> {
         as_mask: bool,
         at: usize,
     ) {
-        let weighed = three!(|band| weighed(v, bands[band], weights[band]));
+        let csf = three!(|band| csf(v, bands[band], weights[band]));
         if as_signal {
             for band in 0..3 {
-                v.store(self.magnitudes[band], at, v.merge_low(weighed[band][0], weighed[band][1]));
+                v.store(self.magnitudes[band], at, v.merge_low(csf[band][0], csf[band][1]));
             }
         }
         if as_mask {
-            let [spread, own] = thresholds(v, weighed);
+            let [spread, own] = thresholds(v, csf);
             v.store(self.spread, at, spread);
             v.store(self.centre, at, v.sub32(own, spread));
         }
     }
 }
 
-/// Splits and weighs a row. The energy is that of the scored columns.
+/// Decouples a row and applies the CSF. The sums of cubes are the reference's, over the scored columns.
 #[inline(always)]
-fn weigh_row<V: AdmVector, const BITS: u32, const GAIN: u8, const ADDED: bool>(
+fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
     v: V,
     decoupling: &Decoupling,
     masking: &Long,
     columns: [[[&[i16]; 2]; 2]; 2],
     scored: &[i32],
-    mut kept: WeighedRow,
-    mut added: WeighedRow,
+    mut restored: CsfRow,
+    mut additive: CsfRow,
 ) -> [u64; 3] {
     let weights = masking.weights();
     let weights = three!(|band| v.splat32(weights[band]));
-    let rounding = masking.energies();
-    let mut energy = [v.splat64(0); 3];
+    let rounding = masking.csf_den_rounding();
+    let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
     while at < scored.len() {
         let o = bands::<V, BITS>(v, columns[0], 2 * at);
         let t = bands::<V, BITS>(v, columns[1], 2 * at);
         let mask = v.load(scored, at);
-        energy = three!(|band| add_energy(v, energy[band], v.and(v.abs32(o[band]), mask), rounding));
-        let rest = kept_detail::<V, GAIN>(v, decoupling, o, t);
+        csf_den = three!(|band| add_csf_den(v, csf_den[band], v.and(v.abs32(o[band]), mask), rounding));
+        let rest = restore::<V, GAIN>(v, decoupling, o, t);
         let more = three!(|band| v.sub32(t[band], rest[band]));
-        kept.store(v, weights, rest, true, ADDED, at);
-        added.store(v, weights, more, ADDED, true, at);
+        restored.store(v, weights, rest, true, AIM, at);
+        additive.store(v, weights, more, AIM, true, at);
         at += V::LANES;
     }
-    three!(|band| v.sum64(energy[band]) as u64)
+    three!(|band| v.sum64(csf_den[band]) as u64)
 }
 
 /// The three detail bands of a picture from the samples at `at` on.
@@ -504,7 +499,7 @@ fn bands<V: AdmVector, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at:
 
 /// Adds cubes. The square's rounding term is a whole unit, not a half.
 #[inline(always)]
-fn add_energy<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
+fn add_csf_den<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
     let (square_round, cube_round) = (v.splat64(1 << rounding.square), v.splat64(1 << (rounding.cube - 1)));
     let mut sum = sum;
     for sizes in [sizes, v.odd(sizes)] {
@@ -516,9 +511,9 @@ fn add_energy<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding
     sum
 }
 
-/// What is kept of the reference's coefficients.
+/// The restored image: what is left of the reference's coefficients.
 #[inline(always)]
-fn kept_detail<V: AdmVector, const GAIN: u8>(
+fn restore<V: AdmVector, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -560,7 +555,7 @@ fn grown<V: AdmVector, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupli
     v.grown(rest, decoupling.gain_limit())
 }
 
-/// Where the two pictures have the same direction. It is looked for in single precision, which decides nearly always; what
+/// Where the two pictures have the same direction (libvmaf's `angle_flag`). It is looked for in single precision, which decides nearly always; what
 /// is closer than that (all rounding errors together are below 2^-19) is computed again.
 #[inline(always)]
 fn same_direction<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Mask {
@@ -603,7 +598,7 @@ fn same_direction_exactly<V: AdmVector>(
 
 /// `(weight * value + 2^27) >> 28` as a double word, its size: of values at even and at odd places.
 #[inline(always)]
-fn weighed<V: AdmVector>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
+fn csf<V: AdmVector>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
     let places = [values, v.odd(values)];
     two!(|i| v.abs32(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
 }
@@ -625,11 +620,11 @@ fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
 
 /// The sums of cubes above the threshold of a row that has all its neighbours.
 #[inline(always)]
-fn masked_row<V: AdmVector>(
+fn contrast_masked_row<V: AdmVector>(
     v: V,
     rounding: Rounding,
-    signal: &Weighed,
-    mask: &Weighed,
+    signal: &CsfRows,
+    mask: &CsfRows,
     scored: &[i32],
     rows: [usize; 3],
     inset: usize,

@@ -64,6 +64,20 @@ macro_rules! four {
     };
 }
 
+/// Calls a method with the kind of gain limit, and whether AIM is computed, as constants that it is compiled for.
+macro_rules! by_gain {
+    ($gain:expr, $aim:expr, $this:ident.$method:ident($($argument:expr),*)) => {
+        match ($gain, $aim) {
+            (Gain::None, false) => $this.$method::<NONE, false>($($argument),*),
+            (Gain::None, true) => $this.$method::<NONE, true>($($argument),*),
+            (Gain::Hundred, false) => $this.$method::<HUNDRED, false>($($argument),*),
+            (Gain::Hundred, true) => $this.$method::<HUNDRED, true>($($argument),*),
+            (Gain::Other, false) => $this.$method::<OTHER, false>($($argument),*),
+            (Gain::Other, true) => $this.$method::<OTHER, true>($($argument),*),
+        }
+    };
+}
+
 mod long;
 mod ops;
 mod short;
@@ -75,11 +89,17 @@ pub use short::Source;
 
 use visus_video::Plane;
 
+use super::decouple::Gain;
 use super::geometry::SCALES;
 use super::plan::Plan;
 use super::scalar::Scalar;
 use super::scale::{LowPlane, run};
 use super::score::AdmSums;
+
+/// [`Gain`] as a constant.
+const NONE: u8 = Gain::None as u8;
+const HUNDRED: u8 = Gain::Hundred as u8;
+const OTHER: u8 = Gain::Other as u8;
 
 /// Words of the widest register.
 const MAX_WORDS: usize = 32;

@@ -11,7 +11,7 @@
 
 use visus_video::{Plane, Sample};
 
-use super::{AdmVector, MAX_WORDS};
+use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
 use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{LIFT, Rounding, Short};
@@ -19,11 +19,6 @@ use crate::adm::plan::Plan;
 use crate::adm::scale::{self, LowPlane, Masked};
 use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
 use crate::simd::{Lines, Number};
-
-/// [`Gain`] as a constant that kernels are compiled for.
-const NONE: u8 = Gain::None as u8;
-const HUNDRED: u8 = Gain::Hundred as u8;
-const OTHER: u8 = Gain::Other as u8;
 
 /// What samples are to the kernels.
 pub trait Source: Sample + Number {
@@ -76,9 +71,9 @@ struct Columns {
     high: Lines<i16>,
 }
 
-/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+/// A decoupled image after the CSF: as the signal that is masked, and as the mask of the other image.
 #[derive(Clone, Debug)]
-struct Weighed {
+struct CsfRows {
     /// The last two rows: sizes of coefficients, by band.
     sizes: [[Lines<i16>; 3]; 2],
     /// The last three rows, at even and at odd places.
@@ -87,7 +82,7 @@ struct Weighed {
     centre: [[Lines<i32>; 2]; 2],
 }
 
-impl Weighed {
+impl CsfRows {
     fn new(len: usize) -> Self {
         let halves = || std::array::from_fn(|_| Lines::new(len / 2));
         Self {
@@ -104,8 +99,8 @@ pub struct Rows {
     columns: [Columns; 2],
     /// Where the first sample of a row stands in `columns`, so that the first one that detail needs starts a line.
     origin: usize,
-    kept: Weighed,
-    added: Weighed,
+    restored: CsfRows,
+    additive: CsfRows,
     /// All bits of columns that are scored, counted like those with detail.
     scored: Lines<i16>,
     /// The same counted from the first that is scored, at even and at odd places.
@@ -123,8 +118,8 @@ impl Rows {
         let mut rows = Self {
             columns: [columns_row.clone(), columns_row],
             origin,
-            kept: Weighed::new(len),
-            added: Weighed::new(len),
+            restored: CsfRows::new(len),
+            additive: CsfRows::new(len),
             scored: Lines::new(len),
             inside: std::array::from_fn(|_| Lines::new(len / 2)),
         };
@@ -142,8 +137,8 @@ struct Kernel<'a> {
     decoupling: &'a Decoupling,
     masking: &'a Short,
     bits: u32,
-    /// Whether what was added is scored.
-    added_detail: bool,
+    /// Whether the additive image is scored as well (AIM).
+    aim: bool,
 }
 
 /// The first scale of a pair of pictures.
@@ -171,7 +166,7 @@ impl<'a, V: AdmVector, S: Source> Steps<'a, V, S> {
             decoupling: &plan.decoupling,
             masking: &plan.short,
             bits: u32::from(plan.bits),
-            added_detail: plan.added_detail,
+            aim: plan.aim,
         };
         Self {
             lanes,
@@ -222,19 +217,19 @@ impl<'a, V: AdmVector, S: Source> Steps<'a, V, S> {
         }
     }
 
-    fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
+    fn decouple_row<const GAIN: u8, const AIM: bool>(&mut self, y: usize) -> [u64; 3] {
         let len = self.columns.detail.len().next_multiple_of(V::WORDS);
         let (v, kernel, rows) = (self.lanes, &self.kernel, &mut *self.rows);
         let first = rows.origin + 2 * self.columns.detail.start - 1;
-        let energy = v.run(
+        let csf_den = v.run(
             #[inline(always)]
-            || weigh_row::<V, GAIN, ADDED>(v, kernel, first, len, y, rows),
+            || decouple_row::<V, GAIN, AIM>(v, kernel, first, len, y, rows),
         );
         let behind = self.columns.scored.len() + 1;
-        for sizes in rows.kept.sizes[y % 2].iter_mut().chain(&mut rows.added.sizes[y % 2]) {
+        for sizes in rows.restored.sizes[y % 2].iter_mut().chain(&mut rows.additive.sizes[y % 2]) {
             sizes[behind..behind + V::WORDS].fill(0);
         }
-        energy
+        csf_den
     }
 
     fn approximation(&mut self, picture: usize, y: usize) {
@@ -264,30 +259,23 @@ impl<V: AdmVector, S: Source> scale::Steps for Steps<'_, V, S> {
         }
     }
 
-    fn weigh(&mut self, y: usize, _scored: bool) -> [u64; 3] {
-        match (self.kernel.decoupling.gain(), self.kernel.added_detail) {
-            (Gain::None, false) => self.weigh_row::<NONE, false>(y),
-            (Gain::None, true) => self.weigh_row::<NONE, true>(y),
-            (Gain::Hundred, false) => self.weigh_row::<HUNDRED, false>(y),
-            (Gain::Hundred, true) => self.weigh_row::<HUNDRED, true>(y),
-            (Gain::Other, false) => self.weigh_row::<OTHER, false>(y),
-            (Gain::Other, true) => self.weigh_row::<OTHER, true>(y),
-        }
+    fn decouple(&mut self, y: usize, _scored: bool) -> [u64; 3] {
+        by_gain!(self.kernel.decoupling.gain(), self.kernel.aim, self.decouple_row(y))
     }
 
-    fn mask(&mut self, rows: [usize; 3]) -> Masked {
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked {
         let len = self.columns.scored.len().next_multiple_of(V::WORDS);
         let (v, kernel, rows_of) = (self.lanes, &self.kernel, &self.rows);
-        let (kept, added, inside) = (&rows_of.kept, &rows_of.added, &rows_of.inside);
+        let (restored, additive, inside) = (&rows_of.restored, &rows_of.additive, &rows_of.inside);
         let mask = |signal, mask| {
             v.run(
                 #[inline(always)]
-                || masked_row(v, kernel, signal, mask, inside, rows, len),
+                || contrast_masked_row(v, kernel, signal, mask, inside, rows, len),
             )
         };
         Masked {
-            kept: mask(kept, added),
-            added: if kernel.added_detail { mask(added, kept) } else { [0; 3] },
+            restored: mask(restored, additive),
+            additive: if kernel.aim { mask(additive, restored) } else { [0; 3] },
         }
     }
 }
@@ -367,9 +355,9 @@ fn approximation<V: AdmVector, S: Source>(v: V, row: &[i16], out: &mut [i16]) ->
     v.any_negative16(exceeding)
 }
 
-/// Splits and weighs a row; the bands' first samples stand at `first`. The energy is that of the scored columns.
+/// Decouples a row and applies the CSF; the bands' first samples stand at `first`. The sums of cubes are the reference's, over the scored columns.
 #[inline(always)]
-fn weigh_row<V: AdmVector, const GAIN: u8, const ADDED: bool>(
+fn decouple_row<V: AdmVector, const GAIN: u8, const AIM: bool>(
     v: V,
     kernel: &Kernel,
     first: usize,
@@ -380,41 +368,41 @@ fn weigh_row<V: AdmVector, const GAIN: u8, const ADDED: bool>(
     let samples = first..first + 2 * len + V::LANES;
     let columns = two!(|i| [&rows.columns[i].low[samples.clone()], &rows.columns[i].high[samples.clone()]]);
     let scored = &rows.scored[..len];
-    let mut kept = WeighedRow::new(&mut rows.kept, y, len);
-    let mut added = WeighedRow::new(&mut rows.added, y, len);
-    let mut energy = [v.splat64(0); 3];
+    let mut restored = CsfRow::new(&mut rows.restored, y, len);
+    let mut additive = CsfRow::new(&mut rows.additive, y, len);
+    let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
     while at < len {
         let (o, t) = (bands(v, columns[0], 2 * at), bands(v, columns[1], 2 * at));
         let sizes = three!(|band| v.abs16(o[band]));
         let mask = v.load(scored, at);
-        energy = three!(|band| add_cubes(v, energy[band], v.and(sizes[band], mask)));
-        let rest = kept_detail::<V, GAIN>(v, kernel.decoupling, o, t, sizes);
+        csf_den = three!(|band| add_cubes(v, csf_den[band], v.and(sizes[band], mask)));
+        let rest = restore::<V, GAIN>(v, kernel.decoupling, o, t, sizes);
         let more = three!(|band| v.sub16(t[band], rest[band]));
-        kept.store_sizes(v, rest, at);
-        added.store_thresholds(v, kernel.masking, more, at);
-        if ADDED {
-            added.store_sizes(v, more, at);
-            kept.store_thresholds(v, kernel.masking, rest, at);
+        restored.store_sizes(v, rest, at);
+        additive.store_thresholds(v, kernel.masking, more, at);
+        if AIM {
+            additive.store_sizes(v, more, at);
+            restored.store_thresholds(v, kernel.masking, rest, at);
         }
         at += V::WORDS;
     }
-    three!(|band| v.sum64(energy[band]) as u64)
+    three!(|band| v.sum64(csf_den[band]) as u64)
 }
 
-/// The row of [`Weighed`] that is written.
-struct WeighedRow<'a> {
+/// The row of [`CsfRows`] that is written.
+struct CsfRow<'a> {
     sizes: [&'a mut [i16]; 3],
     spread: [&'a mut [i32]; 2],
     centre: [&'a mut [i32]; 2],
 }
 
-impl<'a> WeighedRow<'a> {
-    fn new(weighed: &'a mut Weighed, y: usize, len: usize) -> Self {
+impl<'a> CsfRow<'a> {
+    fn new(csf: &'a mut CsfRows, y: usize, len: usize) -> Self {
         Self {
-            sizes: weighed.sizes[y % 2].each_mut().map(|row| &mut row[..len]),
-            spread: weighed.spread[y % 3].each_mut().map(|row| &mut row[..len / 2]),
-            centre: weighed.centre[y % 2].each_mut().map(|row| &mut row[..len / 2]),
+            sizes: csf.sizes[y % 2].each_mut().map(|row| &mut row[..len]),
+            spread: csf.spread[y % 3].each_mut().map(|row| &mut row[..len / 2]),
+            centre: csf.centre[y % 2].each_mut().map(|row| &mut row[..len / 2]),
         }
     }
 
@@ -447,7 +435,7 @@ fn bands<V: AdmVector>(v: V, [low, high]: [&[i16]; 2], at: usize) -> [V::Int; 3]
 #[inline(always)]
 fn add_cubes<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
     let mut sum = sum;
-    for sizes in split(v, sizes) {
+    for sizes in even_and_odd(v, sizes) {
         let squares = v.products(sizes, sizes);
         sum = v.add64(sum, v.mul_even_unsigned(squares, sizes));
         sum = v.add64(sum, v.mul_even_unsigned(v.odd(squares), v.odd(sizes)));
@@ -457,13 +445,13 @@ fn add_cubes<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
 
 /// Unsigned words at even and at odd places.
 #[inline(always)]
-fn split<V: AdmVector>(v: V, words: V::Int) -> [V::Int; 2] {
+fn even_and_odd<V: AdmVector>(v: V, words: V::Int) -> [V::Int; 2] {
     [v.and(words, v.splat32(0xffff)), v.shr32(words, 16)]
 }
 
-/// What is kept of the reference's coefficients.
+/// The restored image: what is left of the reference's coefficients.
 #[inline(always)]
-fn kept_detail<V: AdmVector, const GAIN: u8>(
+fn restore<V: AdmVector, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -472,7 +460,7 @@ fn kept_detail<V: AdmVector, const GAIN: u8>(
 ) -> [V::Int; 3] {
     let largest = v.max16(v.max16(sizes[0], sizes[1]), sizes[2]);
     if v.any_negative16(v.add16(largest, largest)) {
-        return large_kept_detail(v, decoupling, o, t);
+        return restore_large(v, decoupling, o, t);
     }
     let limits = if GAIN == NONE {
         o
@@ -505,7 +493,7 @@ fn grown<V: AdmVector, const GAIN: u8>(v: V, o: V::Int, decoupling: &Decoupling)
     v.or(v.and(grown[0], v.splat32(0xffff)), v.shl32(grown[1], 16))
 }
 
-/// All bits of words where the two pictures have the same direction. It is looked for in single precision, which decides
+/// All bits of words where the two pictures have the same direction (libvmaf's `angle_flag`). It is looked for in single precision, which decides
 /// nearly always; what is closer than that (the comparison's rounding errors are below 2^-22) is computed again.
 #[inline(always)]
 fn same_direction<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Int {
@@ -556,40 +544,35 @@ fn same_direction_exactly<V: AdmVector>(
 
 #[cold]
 #[inline(never)]
-fn large_kept_detail<V: AdmVector>(
-    v: V,
-    decoupling: &Decoupling,
-    o: [V::Int; 3],
-    t: [V::Int; 3],
-) -> [V::Int; 3] {
+fn restore_large<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> [V::Int; 3] {
     let wide = |bands: [V::Int; 3]| bands.map(|band| unload(v, band).map(i32::from));
     let (o, t) = (wide(o), wide(t));
-    let (mut kept, mut added) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
-    decoupling.split_short(
+    let (mut restored, mut additive) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
+    decoupling.decouple_short(
         o.each_ref().map(|band| &band[..]),
         t.each_ref().map(|band| &band[..]),
-        kept.each_mut().map(|band| &mut band[..]),
-        added.each_mut().map(|band| &mut band[..]),
+        restored.each_mut().map(|band| &mut band[..]),
+        additive.each_mut().map(|band| &mut band[..]),
     );
-    kept.map(|band| v.load(&band.map(|value| value as i16), 0))
+    restored.map(|band| v.load(&band.map(|value| value as i16), 0))
 }
 
 #[inline(always)]
 fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
     let [straight, _, diagonal] = masking.weights();
-    let weighed = [
-        weighed_straight(v, bands[0], straight),
-        weighed_straight(v, bands[1], straight),
-        weighed_diagonal(v, bands[2], diagonal),
+    let csf = [
+        csf_straight(v, bands[0], straight),
+        csf_straight(v, bands[1], straight),
+        csf_diagonal(v, bands[2], diagonal),
     ];
     // A size of 2^15 is one that the operations below take for a negative one.
-    if v.any_negative16(v.or(v.or(weighed[0], weighed[1]), weighed[2])) {
+    if v.any_negative16(v.or(v.or(csf[0], csf[1]), csf[2])) {
         return exact_thresholds(v, masking, bands);
     }
     let mut spread = [v.splat32(0); 2];
     let mut own = [v.splat32(0); 2];
     let places = [v.splat32(1), v.splat32(1 << 16)];
-    for size in weighed {
+    for size in csf {
         let twice = v.add16(size, size);
         // (4369 x + 2^11) >> 12 and (8738 x + 2^11) >> 12, less 2 x.
         let thirtieth = v.add16(v.mul_round16(size, v.splat16(-30584)), twice);
@@ -604,7 +587,7 @@ fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::I
 
 /// `(weight * a + 2^14) >> 15` as a word, its size.
 #[inline(always)]
-fn weighed_straight<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
+fn csf_straight<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
     // As a signed word the weight is too small by 2^16 if it has its top bit; twice `a` is missing then.
     let missing = v.and(v.add16(a, a), v.splat16(weight as i16 >> 15));
     v.abs16(v.add16(v.mul_round16(a, v.splat16(weight as i16)), missing))
@@ -612,7 +595,7 @@ fn weighed_straight<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
 
 /// `(weight * a + 2^16 - 1) >> 17` as a word, its size: half of the quotient by 2^16 that is rounded up.
 #[inline(always)]
-fn weighed_diagonal<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
+fn csf_diagonal<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
     let zero = v.splat16(0);
     let negative = v.sub16(zero, a);
     let missing = v.and(negative, v.splat16(weight as i16 >> 15));
@@ -637,11 +620,11 @@ fn exact_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> 
 
 /// The sums of cubes above the threshold of a row that has all its neighbours.
 #[inline(always)]
-fn masked_row<V: AdmVector>(
+fn contrast_masked_row<V: AdmVector>(
     v: V,
     kernel: &Kernel,
-    signal: &Weighed,
-    mask: &Weighed,
+    signal: &CsfRows,
+    mask: &CsfRows,
     inside: &[Lines<i32>; 2],
     rows: [usize; 3],
     len: usize,
@@ -663,7 +646,7 @@ fn masked_row<V: AdmVector>(
         let diagonal = two!(|place| v.shl32(thresholds[place], LIFT[2]));
         for band in 0..3 {
             let thresholds = if band == 2 { diagonal } else { straight };
-            let sizes = split(v, v.load(sizes[band], at + 1));
+            let sizes = even_and_odd(v, v.load(sizes[band], at + 1));
             for place in 0..2 {
                 let magnitude = v.mul32(sizes[place], weights[band]);
                 let above = v.max32(v.sub32(magnitude, thresholds[place]), v.splat32(0));
