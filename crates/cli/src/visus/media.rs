@@ -65,7 +65,7 @@ pub fn launch() -> Launch {
         .filter(|seconds| *seconds > 0.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .unwrap_or(DEFAULT_LIMIT);
-    Launch { launcher: mcp::launcher(), limit }
+    Launch { launcher: mcp::launcher(), limit, ..Launch::default() }
 }
 
 /// The display that the first model stands for.

@@ -32,6 +32,13 @@ pub struct Decoders {
     pub limit: Duration,
 }
 
+impl Decoders {
+    /// A decoder may run for as long as a job may.
+    fn launch(&self) -> Launch {
+        Launch { launcher: self.launcher.clone(), limit: self.limit, ..Launch::default() }
+    }
+}
+
 /// Parts of a report, by name.
 type Sections = Vec<(String, Value)>;
 
@@ -63,7 +70,7 @@ pub(crate) fn open(
         sync: wish.sync,
         scale: wish.scale,
         skip: videos.skip,
-        launch: Launch { launcher: decoders.launcher.clone(), limit: decoders.limit },
+        launch: decoders.launch(),
         purpose: "vmaf_score_encoded".to_owned(),
         cancel: cancel.clone(),
         ..PairOptions::default()
@@ -78,8 +85,7 @@ pub(crate) fn open(
 pub(crate) fn one(input: &Input, decoders: &Decoders, cancel: &Cancel) -> Result<Box<dyn Source>, ToolError> {
     let names = Names::new([input, input])?;
     let told = |error: MediaError| names.told(error, decoders.limit);
-    let launch = Launch { launcher: decoders.launcher.clone(), limit: decoders.limit };
-    let tools = Tools::find(launch, "vmaf_score_encoded").map_err(told)?;
+    let tools = Tools::find(decoders.launch(), "vmaf_score_encoded").map_err(told)?;
     let path = names.0[0].0.path();
     let probe = Probe::of(&tools, path, cancel).map_err(told)?;
     let options = DecodeOptions { cancel: cancel.clone(), ..DecodeOptions::default() };

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use visus_child::{Broken, Errand, Finished};
+use visus_child::{ChildCommand, Finished, RunError, Sandbox};
 use visus_report::full::InputFacts;
 use visus_video::{Chroma, Format};
 
@@ -51,6 +51,8 @@ pub fn missing(binary: &Path) -> String {
 const SHOWN: usize = 2000;
 /// The largest report that is read.
 const MAX_REPORT: u64 = 1 << 30;
+/// Memory of the child.
+const MAX_MEMORY: u64 = 16 << 30;
 
 impl External<'_> {
     fn help(&self) -> Help {
@@ -123,7 +125,7 @@ impl External<'_> {
         let models = chosen(&task, &reference, &mut notes);
         let run = Run::new(&task, &models, places, help)?;
         context.progress(0, None, "scoring in a child process");
-        let finished = self.run(run.args.clone(), context)?;
+        let finished = self.run(&run, context)?;
         if finished.code != 0 {
             return Err(ToolError::Failed(format!(
                 "vmaf exited {}: {}",
@@ -170,12 +172,20 @@ impl External<'_> {
         })
     }
 
-    fn run(&self, args: Vec<OsString>, context: &Context) -> Result<Finished, ToolError> {
-        let errand = Errand {
+    fn run(&self, run: &Run, context: &Context) -> Result<Finished, ToolError> {
+        let command = ChildCommand {
             program: self.binary.to_path_buf(),
-            args,
+            args: run.args.clone(),
             limit: self.limit,
             launcher: self.launcher.map(Path::to_path_buf),
+            sandbox: Sandbox {
+                read: run.read.clone(),
+                write: vec![run.output.path().to_path_buf()],
+                memory: Some(MAX_MEMORY),
+                file_bytes: Some(MAX_REPORT),
+                devices: run.devices,
+            },
+            ..ChildCommand::default()
         };
         let mut told = 0;
         let tick = || {
@@ -185,10 +195,10 @@ impl External<'_> {
                 context.progress(seconds, None, format!("the child process works, {seconds} s"));
             }
         };
-        visus_child::run(&errand, || context.cancel.is_fired(), tick).map_err(|broken| match broken {
-            Broken::Start(error) => ToolError::Failed(format!("vmaf cannot be started: {error}")),
-            Broken::TimedOut => ToolError::TimedOut { limit: self.limit },
-            Broken::Cancelled => ToolError::Cancelled,
+        visus_child::run(&command, || context.cancel.is_fired(), tick).map_err(|error| match error {
+            RunError::Start(error) => ToolError::Failed(format!("vmaf cannot be started: {error}")),
+            RunError::TimedOut => ToolError::TimedOut { limit: self.limit },
+            RunError::Cancelled => ToolError::Cancelled,
         })
     }
 }
@@ -274,6 +284,10 @@ struct Run {
     args: Vec<OsString>,
     output: Place,
     inputs: Places,
+    /// All files that the arguments name but the output.
+    read: Vec<PathBuf>,
+    /// It computes on a graphics device, or may choose to.
+    devices: bool,
 }
 
 /// Where a child finds the two videos, and what people call them.
@@ -311,7 +325,10 @@ impl Run {
             args.pair("--precision", precision);
         }
         args.backend(&task.backend, help).features(task).tuning(&task.tuning);
-        Ok(Self { args: args.0, output, inputs })
+        let models = models.iter().filter_map(|model| model._file.as_ref());
+        let read = models.chain([reference, distorted]).map(|place| place.path().to_path_buf()).collect();
+        let devices = task.backend != "cpu" && help.available() != ["cpu"];
+        Ok(Self { args: args.0, output, inputs, read, devices })
     }
 
     /// The child's last words, with the names that people know.
