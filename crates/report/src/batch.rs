@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::score::FullScore;
 
 /// What every line begins with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BatchRow<'a> {
     /// The row's number in the list, from 1.
     pub number: u64,
-    pub reference: &'a str,
-    pub distorted: &'a str,
+    pub reference: String,
+    pub distorted: String,
     /// All that the result depends on; a resumed batch compares it.
     pub task: &'a Value,
 }
@@ -33,9 +33,9 @@ pub struct ScoredLine<'a> {
     /// ok.
     status: &'static str,
     /// The reference.
-    reference: &'a str,
+    reference: String,
     /// The distorted video.
-    distorted: &'a str,
+    distorted: String,
     #[serde(flatten)]
     score: FullScore<'a>,
     /// All that the result depends on; a resumed batch compares it.
@@ -51,9 +51,9 @@ pub struct FailedLine<'a> {
     /// error.
     status: &'static str,
     /// The reference.
-    reference: &'a str,
+    reference: String,
     /// The distorted video.
-    distorted: &'a str,
+    distorted: String,
     /// What went wrong.
     error: &'a str,
     /// The kind of error, for programs.
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_failure_keeps_its_task() {
         let task = serde_json::json!({ "engine": "1" });
-        let row = BatchRow { number: 3, reference: "a", distorted: "b", task: &task };
+        let row = BatchRow { number: 3, reference: "a".into(), distorted: "b".into(), task: &task };
         let line = json(&BatchLine::failed(row, "it broke", Some("media")));
         let text = r#"{"row":3,"status":"error","reference":"a","distorted":"b","error":"it broke","error_class":"media","task":{"engine":"1"}}"#;
         assert_eq!(line.to_string(), text);

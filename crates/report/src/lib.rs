@@ -7,11 +7,11 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod bench;
 pub mod bootstrap;
 pub mod diff;
 pub mod document;
 pub mod escape;
-pub mod full;
 pub mod gate;
 pub mod html;
 pub mod libvmaf;

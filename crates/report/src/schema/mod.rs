@@ -3,15 +3,20 @@
 //! `docs/report-format.md` explains every key in words; a test holds the two together. Crates that write other outputs have
 //! a list of the same kind (`visus_tune::schema`, `visus_eval::schema`), and `visus schema` shows them all.
 
+mod check;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use crate::batch::BatchLine;
+use crate::bench::BenchReport;
 use crate::diff::DiffReport;
 use crate::models::ModelListEntry;
 use crate::score::{FramesPage, FullScore, SummaryScore};
 use crate::worst::WorstList;
+
+pub use check::SchemaFault;
 
 /// One kind of JSON output.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +40,11 @@ impl OutputSchema {
         schema.insert("title".to_owned(), format!("visus {}", self.name).into());
         schema.to_value()
     }
+
+    /// Whether a value is such an output and has no key that the schema does not describe.
+    pub fn check(&self, value: &Value) -> Result<(), SchemaFault> {
+        check::check(&self.json(), value)
+    }
 }
 
 /// As it is written, not as it could be read: what may be absent is not required.
@@ -57,6 +67,7 @@ pub const OUTPUTS: &[OutputSchema] = &[
     OutputSchema::of::<WorstList>("worst", "The file worst.json of `visus worst`."),
     OutputSchema::of::<DiffReport>("diff", "The answer of `visus diff --json`."),
     OutputSchema::of::<Vec<ModelListEntry>>("models", "The answer of `visus models --json`."),
+    OutputSchema::of::<BenchReport>("bench", "The file of `visus bench --json FILE`."),
 ];
 
 #[cfg(test)]
