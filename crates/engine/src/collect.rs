@@ -140,7 +140,9 @@ impl Collector {
             pending.is_none_or(|pending| pending.values[*place].is_none())
         };
         let name = |place: usize| self.plan.metrics[place].info().name;
-        let metrics: Vec<&str> = (0..self.plan.metrics.len()).filter(missing).map(name).collect();
+        let mut metrics: Vec<&str> = (0..self.plan.metrics.len()).filter(missing).map(name).collect();
+        metrics.sort_unstable();
+        metrics.dedup();
         Err(EngineError::Incomplete { frame: self.next_row, metrics: metrics.join(", ") })
     }
 

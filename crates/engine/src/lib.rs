@@ -40,6 +40,8 @@ mod session;
 mod settings;
 mod span;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use backend::{
