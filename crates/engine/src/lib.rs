@@ -56,7 +56,7 @@ pub use model::{ModelSource, ModelSpec, NamedModel};
 pub use outcome::Outcome;
 pub use part::{JoinError, Part, Row, join};
 pub use plan::{FeatureSpec, Plan, PlanError, PlannedMetric};
-pub use pooling::{Pooled, pool};
+pub use pooling::{Pooled, Pooling, listed, percentile, percentile_of, pool};
 pub use run::{run, run_part};
 pub use scores::{Column, Scores};
 pub use session::Session;

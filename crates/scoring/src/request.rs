@@ -86,7 +86,7 @@ impl Default for Decoders {
 
 impl Decoders {
     pub(crate) fn launch(&self) -> Launch {
-        Launch { launcher: self.launcher.clone(), limit: self.limit }
+        Launch { launcher: self.launcher.clone(), limit: self.limit, ..Launch::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use visus_engine::{Outcome, Scores};
 use visus_metrics::Level;
-use visus_report::full::InputFacts;
+use visus_report::score::InputFacts;
 
 use crate::ToolError;
 
