@@ -225,7 +225,7 @@ impl Session {
                 }
             }
             Lanes::Threads(threads) => {
-                self.wait_for_rows(threads, threads.most_rows)?;
+                self.wait_for_rows(threads, threads.most_rows - 1)?;
                 threads.add_worker_if_busy()?;
                 match threads.dispatcher.submit(job) {
                     Some(rows) => {
