@@ -58,7 +58,7 @@ pub struct Session {
 enum Lanes {
     /// The caller's thread.
     Inline(Box<Worker>),
-    Threads(Threads),
+    Threads(Box<Threads>),
 }
 
 /// Lanes on threads of their own.
@@ -167,7 +167,8 @@ impl Session {
             return Err(EngineError::Cancelled);
         }
         let lanes = self.lanes.take().ok_or(EngineError::SessionFailed)?;
-        if let Lanes::Threads(Threads { dispatcher, mut stage, .. }) = lanes {
+        if let Lanes::Threads(threads) = lanes {
+            let Threads { dispatcher, mut stage, .. } = *threads;
             drop(dispatcher);
             stage.seal();
             stage.gather_all(&mut self.collector, &self.cancel, &mut *self.sink)?;
@@ -279,7 +280,7 @@ impl Lanes {
             most_rows: 2 * most_workers + on_device,
             rows_expected: 0,
         };
-        Ok((Self::Threads(threads), backend))
+        Ok((Self::Threads(Box::new(threads)), backend))
     }
 }
 
