@@ -109,7 +109,7 @@ impl Collector {
         Some((pending.context, pending.values.into_iter().flatten().collect()))
     }
 
-    /// The scores so far. Those of a frame are complete once [`Event::Frame`] has told of it.
+    /// The scores so far. Those of a frame are complete once [`Event::Frame`] has announced it.
     pub fn scores(&self) -> &Scores {
         &self.scores
     }

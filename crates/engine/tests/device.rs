@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use visus_engine::{
     Backend, Cancel, ClipInfo, Device, DeviceError, DeviceId, DeviceLane, DevicePolicy, DeviceRequest,
     EngineError, FrameRange, Job, Jobs, Lane, LaneRequest, ModelSpec, NextJob, Outcome, Plan, PlannedMetric,
-    RowSender, Session, Settings, Silent, Ticket, join, run, run_part,
+    RowSender, PushSession, Settings, Silent, Ticket, join, run, run_part,
 };
 use visus_metrics::{Extractor, Level};
 use visus_video::synthetic::{Clip, Distortion};
@@ -306,7 +306,7 @@ fn a_session_uses_a_device_too() {
     let push_all = |settings: &Settings| {
         let clip_info = ClipInfo::from(*clip().format());
         let mut session =
-            Session::new(&plan(), clip_info, settings, &Cancel::new(), Box::new(Silent)).unwrap();
+            PushSession::new(&plan(), clip_info, settings, &Cancel::new(), Box::new(Silent)).unwrap();
         let [reference, distorted] = [clip(), clip().distorted(Distortion::Blocking { step: 30 })];
         for (reference, distorted) in reference.frames().zip(distorted.frames()) {
             session.push(reference, distorted)?;

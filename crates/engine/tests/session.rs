@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use visus_engine::{
-    Cancel, ClipInfo, EngineError, Event, Flow, FrameRange, ModelSpec, Outcome, Plan, Session, Settings,
+    Cancel, ClipInfo, EngineError, Event, Flow, FrameRange, ModelSpec, Outcome, Plan, PushSession, Settings,
     Side, Silent, Sink, run,
 };
 use visus_metrics::Level;
@@ -31,8 +31,8 @@ fn settings(threads: usize) -> Settings {
     Settings { threads, backend: Level::Scalar.into(), ..Settings::default() }
 }
 
-fn session(settings: &Settings, cancel: &Cancel, sink: Box<dyn Sink + Send>) -> Session {
-    Session::new(&plan(), ClipInfo::from(format()), settings, cancel, sink).unwrap()
+fn session(settings: &Settings, cancel: &Cancel, sink: Box<dyn Sink + Send>) -> PushSession {
+    PushSession::new(&plan(), ClipInfo::from(format()), settings, cancel, sink).unwrap()
 }
 
 fn push_all(settings: &Settings) -> Result<Outcome, EngineError> {

@@ -6,7 +6,7 @@ use visus_metrics::{
 use visus_video::synthetic::Clip;
 use visus_video::{Chroma, Format, Source};
 
-use crate::{Cancel, EngineError, Event, Flow, Outcome, Plan, Role, Session, Settings, Silent, Sink, run};
+use crate::{Cancel, EngineError, Event, Flow, Outcome, Plan, Role, PushSession, Settings, Silent, Sink, run};
 
 static INFO: Info = Info {
     name: "delayed",
@@ -130,7 +130,7 @@ fn a_worker_that_panics_ends_a_session() {
         let settings = Settings { threads, ..Settings::default() };
         let info = ClipInfo::from(*clip().format());
         let plan = plan(Some(3));
-        let mut session = Session::new(&plan, info, &settings, &Cancel::new(), Box::new(Silent)).unwrap();
+        let mut session = PushSession::new(&plan, info, &settings, &Cancel::new(), Box::new(Silent)).unwrap();
         let pushed = clip().frames().try_for_each(|frame| session.push(frame.clone(), frame).map(drop));
         let result = pushed.and_then(|()| session.finish().map(drop));
         let error = result.unwrap_err().to_string();
