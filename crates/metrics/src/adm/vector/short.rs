@@ -289,7 +289,7 @@ pub fn taps<V: AdmVector>(v: V, taps: [i32; 4]) -> [V::Int; 2] {
 /// Both pairs of a filter's taps.
 #[inline(always)]
 pub fn dots<V: AdmVector>(v: V, start: V::Int, first: V::Int, second: V::Int, taps: [V::Int; 2]) -> V::Int {
-    v.dot(v.dot(start, first, taps[0]), second, taps[1])
+    v.add_products(v.add_products(start, first, taps[0]), second, taps[1])
 }
 
 #[inline(always)]
@@ -578,8 +578,8 @@ fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::I
         let thirtieth = v.add16(v.mul_round16(size, v.splat16(-30584)), twice);
         let fifteenth = v.add16(v.mul_round16(size, v.splat16(4368)), twice);
         for place in 0..2 {
-            spread[place] = v.dot(spread[place], thirtieth, places[place]);
-            own[place] = v.dot(own[place], fifteenth, places[place]);
+            spread[place] = v.add_products(spread[place], thirtieth, places[place]);
+            own[place] = v.add_products(own[place], fifteenth, places[place]);
         }
     }
     [spread, [v.sub32(own[0], spread[0]), v.sub32(own[1], spread[1])]]
