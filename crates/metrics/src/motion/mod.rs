@@ -123,7 +123,8 @@ impl Metric for Motion {
 
     /// Motion3 averages with the frame before, whose minimum looks a further frame back.
     fn reach(&self) -> Reach {
-        Reach { before: 2, after: 1 }
+        // The first frames, as many as the distance, wait for the first difference.
+        Reach { before: 2, after: self.settings.distance }
     }
 
     fn luma_only(&self) -> bool {
