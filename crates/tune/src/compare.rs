@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -31,7 +32,7 @@ pub struct CompareSettings {
 }
 
 /// One encoder at one target.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Row {
     pub codec: String,
     pub adapter: String,
@@ -52,7 +53,7 @@ pub struct Row {
 }
 
 /// Rate and quality of one encoder against the first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Delta {
     pub encoder: String,
     pub anchor: String,
@@ -63,24 +64,34 @@ pub struct Delta {
 }
 
 /// The whole comparison.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
+    /// The source.
     pub src: String,
+    /// 2 with several targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
+    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vmaf: Option<f64>,
+    /// The targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vmafs: Option<Vec<f64>>,
+    /// What measured.
     pub tool_version: String,
+    /// The model.
     pub model: String,
+    /// How frames are pooled.
     pub metric: &'static str,
-    /// Frames of the source that stood for it: first and count.
+    /// Frames measured: first, count.
     pub windows: Vec<(u64, u64)>,
+    /// How long it took.
     pub wall_time_ms: u64,
+    /// One per encoder and target.
     pub rows: Vec<Row>,
+    /// Against the first encoder.
     pub bd_rate: Vec<Delta>,
-    /// Rows that nothing had to be computed for.
+    /// Rows taken from the cache.
     pub rows_from_cache: usize,
 }
 

@@ -1,5 +1,6 @@
 //! A ladder: sizes and settings that give the most for each bit rate, all judged at the size of the display.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -29,7 +30,7 @@ pub struct LadderSettings {
 }
 
 /// A rendition, or a point that was measured on the way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rendition {
     pub width: u32,
     pub height: u32,
@@ -42,7 +43,7 @@ pub struct Rendition {
 }
 
 /// A size that could not be measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Failure {
     pub width: u32,
     pub height: u32,
@@ -50,7 +51,7 @@ pub struct Failure {
 }
 
 /// The ladder and all that was measured for it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ladder {
     pub schema: &'static str,
     pub src: String,

@@ -1,5 +1,6 @@
 //! Settings measured on samples, and the search over them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -10,7 +11,7 @@ use crate::search::{self, Found, Measured, Quest};
 use crate::source::Window;
 
 /// A setting's outcome over all windows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Sample {
     /// The encoder's quality number.
     pub crf: i32,

@@ -1,5 +1,6 @@
 //! A guess at each shot's setting from what it looks like, without encoding anything.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Shots;
@@ -13,7 +14,7 @@ pub struct PredictSettings {
 }
 
 /// A shot with its guess; `end_frame` is inclusive.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PredictedShot {
     pub shot_id: usize,
     pub start_frame: u64,

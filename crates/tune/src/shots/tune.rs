@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Shots;
@@ -30,7 +31,7 @@ pub struct ShotSettings {
 }
 
 /// One shot's setting; `end_frame` is exclusive.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShotRow {
     pub start_frame: u64,
     pub end_frame: u64,
@@ -47,7 +48,7 @@ pub struct ShotRow {
 }
 
 /// The joined encode, measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Joined {
     pub path: String,
     pub frames: u64,
@@ -59,24 +60,37 @@ pub struct Joined {
 }
 
 /// The plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShotPlan {
+    /// The source.
     pub src: String,
+    /// The encoder.
     pub encoder: String,
+    /// Its version.
     pub encoder_version: String,
+    /// Frames per second.
     pub framerate: f64,
+    /// Always bisect.
     pub predicate: &'static str,
+    /// The target.
     pub target_vmaf: f64,
+    /// How frames are pooled.
     pub metric: &'static str,
+    /// The model.
     pub model: String,
+    /// In order.
     pub shots: Vec<ShotRow>,
-    /// First frames of flashes, which are no cuts.
+    /// First frames of flashes.
     pub flashes: Vec<u64>,
+    /// Encode one shot each.
     pub segment_commands: Vec<Vec<String>>,
+    /// Joins the shots.
     pub concat_command: Vec<String>,
+    /// The joined encode.
     pub output: Option<Joined>,
-    /// Why there is no joined encode although one was asked for.
+    /// Why there is none.
     pub output_error: Option<String>,
+    /// Shots taken from the cache.
     pub shots_from_cache: usize,
 }
 
