@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use visus_engine::{Column, pool};
-use visus_report::stats;
+use visus_report::{Precision, stats};
 
 use super::{ModelFacts, ScoreReport};
 
@@ -40,6 +40,33 @@ impl ScoreReport {
         answer
     }
 
+    /// The summary and, by name, the scores of every listed frame: those of models and of metrics that were asked for.
+    pub(super) fn with_frame_scores(&self, id: &str) -> Map<String, Value> {
+        let mut answer = self.summary(id);
+        answer.insert("detail".to_owned(), json!("frames"));
+        let columns = self.outcome.scores.columns().iter().filter(|column| self.is_asked_for(column.name()));
+        let scores = |column: &Column| {
+            let scores = self.listed().map(|index| column.get(index).map(|score| self.compact(score)));
+            (column.name().to_owned(), scores.collect())
+        };
+        answer.insert("frame_scores".to_owned(), Value::Object(columns.map(scores).collect()));
+        answer.insert("frame_step".to_owned(), json!(self.outcome.subsample.max(1)));
+        answer
+    }
+
+    /// Three decimals say enough of one frame, unless more digits were asked for.
+    fn compact(&self, score: f64) -> Value {
+        match self.precision {
+            Precision::Legacy if score.is_finite() => json!((score * 1000.0).round() / 1000.0),
+            _ => self.number(score),
+        }
+    }
+
+    fn is_asked_for(&self, name: &str) -> bool {
+        self.models.iter().any(|model| model.name == name)
+            || self.extra_columns.iter().any(|extra| extra == name)
+    }
+
     /// The first model's column, or that of the first metric.
     pub(crate) fn main_column(&self) -> Option<&Column> {
         let columns = self.outcome.scores.columns();
@@ -56,12 +83,12 @@ impl ScoreReport {
 
     /// Scores of models and of metrics that were asked for with all figures, what models are made from with few.
     fn short_pooled(&self) -> Value {
-        let asked = |name: &str| {
-            self.models.iter().any(|model| model.name == name)
-                || self.extra_columns.iter().any(|extra| extra == name)
-        };
         let figures = |column: &Column| {
-            let value = if asked(column.name()) { self.figures(column) } else { self.few_figures(column) };
+            let value = if self.is_asked_for(column.name()) {
+                self.figures(column)
+            } else {
+                self.few_figures(column)
+            };
             Some((column.name().to_owned(), value?))
         };
         Value::Object(self.outcome.scores.columns().iter().filter_map(figures).collect())
