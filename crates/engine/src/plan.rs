@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use visus_metrics::{Key, Level, Metric, MetricError, Reach, registry};
+use visus_metrics::{ClipInfo, Key, Level, Metric, MetricError, Reach, registry};
 use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
@@ -151,7 +151,8 @@ impl Plan {
 
     /// Why this format cannot be scored, if it cannot. Costs the scratch of one worker.
     pub fn check_format(&self, format: &Format) -> Result<(), MetricError> {
-        self.metrics.iter().try_for_each(|planned| planned.metric.extractor(format, Level::Scalar).map(drop))
+        let clip = ClipInfo::from(*format);
+        self.metrics.iter().try_for_each(|planned| planned.metric.extractor(&clip, Level::Scalar).map(drop))
     }
 
     pub fn predicts(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
-use visus_metrics::{Level, MetricError};
+use visus_metrics::{ClipInfo, Level, MetricError};
 use visus_video::{Format, ReadError, Source};
 
 use crate::collect::Collector;
@@ -148,8 +148,9 @@ pub(crate) fn run_span(
     let format = common_format(&*reference, &*distorted)?;
     let total = expected_frames(&*reference, &*distorted, settings, &span);
     let (threads, hands) = division_of_work(settings.threads, total);
+    let clip = ClipInfo { format, frame_rate: reference.frame_rate() };
     let workers: Result<Vec<_>, _> =
-        (0..threads).map(|_| Worker::new(plan, &format, settings.level, settings.subsample, hands)).collect();
+        (0..threads).map(|_| Worker::new(plan, &clip, settings.level, settings.subsample, hands)).collect();
     let mut workers = workers?;
     if sink.event(Event::Started { format, total }) == Flow::Stop {
         cancel.fire();

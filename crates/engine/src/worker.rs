@@ -3,8 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
-use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Reach, Spread, Window};
-use visus_video::Format;
+use visus_metrics::{
+    ClipInfo, Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Reach, Spread, Window,
+};
 
 use crate::Plan;
 use crate::crew::Crew;
@@ -52,9 +53,9 @@ enum TeamExtractor {
 }
 
 impl Team {
-    fn single(plan: &Plan, place: usize, format: &Format, level: Level) -> Result<Self, MetricError> {
+    fn single(plan: &Plan, place: usize, clip: &ClipInfo, level: Level) -> Result<Self, MetricError> {
         let metric = &plan.metrics[place].metric;
-        let extractor = TeamExtractor::Single(metric.extractor(format, level)?);
+        let extractor = TeamExtractor::Single(metric.extractor(clip, level)?);
         let (every_frame, looks_around) = (metric.needs().every_frame, looks_around(&**metric));
         Ok(Self { places: vec![place], every_frame, looks_around, extractor })
     }
@@ -63,11 +64,11 @@ impl Team {
     fn of_kind(
         plan: &Plan,
         places: &[usize],
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
     ) -> Result<Vec<Self>, MetricError> {
         let group: Vec<&dyn Metric> = places.iter().map(|place| &*plan.metrics[*place].metric).collect();
-        let joint = if group.len() > 1 { group[0].group_extractor(&group, format, level) } else { None };
+        let joint = if group.len() > 1 { group[0].group_extractor(&group, clip, level) } else { None };
         match joint {
             Some(extractor) => Ok(vec![Self {
                 places: places.to_vec(),
@@ -75,7 +76,7 @@ impl Team {
                 looks_around: group.iter().any(|metric| looks_around(*metric)),
                 extractor: TeamExtractor::Joint(extractor?),
             }]),
-            None => places.iter().map(|place| Self::single(plan, *place, format, level)).collect(),
+            None => places.iter().map(|place| Self::single(plan, *place, clip, level)).collect(),
         }
     }
 
@@ -117,17 +118,17 @@ fn kinds(plan: &Plan) -> Vec<Vec<usize>> {
 }
 
 impl<'a> Worker<'a> {
-    /// Fails if a metric refuses the format. More than one hand is for frames that are few and large.
+    /// Fails if a metric refuses the clip. More than one hand is for frames that are few and large.
     pub fn new(
         plan: &'a Plan,
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
         step: u64,
         hands: usize,
     ) -> Result<Self, MetricError> {
         let mut teams = Vec::new();
         for places in kinds(plan) {
-            teams.extend(Team::of_kind(plan, &places, format, level)?.into_iter().map(Mutex::new));
+            teams.extend(Team::of_kind(plan, &places, clip, level)?.into_iter().map(Mutex::new));
         }
         Ok(Self { plan, teams, step: step.max(1), crew: Crew::new(hands) })
     }

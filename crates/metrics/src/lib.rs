@@ -12,7 +12,9 @@
 pub mod adm;
 pub mod cambi;
 pub mod ciede;
+mod clip;
 pub mod csf;
+pub mod device;
 pub mod float_adm;
 pub mod float_ansnr;
 pub mod float_moment;
@@ -46,6 +48,7 @@ mod synthetic;
 pub mod vif;
 pub mod xpsnr;
 
+pub use clip::ClipInfo;
 pub use level::Level;
 pub use metric::{
     Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,

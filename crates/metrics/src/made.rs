@@ -110,7 +110,7 @@ pub fn score(
     let given: Vec<_> = options.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let metric = registry::build(info, &given)?;
     let format = *pairs[0].0.format();
-    let mut extractor = metric.extractor(&format, Level::detect())?;
+    let mut extractor = metric.extractor(&format.into(), Level::detect())?;
     let mut fold = metric.fold(&format);
     let keys: Vec<String> = metric.keys().iter().map(|key| key.name.clone()).collect();
     let mut out = Scores { scores: vec![Vec::new(); keys.len()], keys, aggregates: Vec::new() };
@@ -134,7 +134,7 @@ fn raw_bits(
 ) -> Result<Vec<Vec<u64>>, MetricError> {
     let given: Vec<_> = options.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let metric = registry::build(info, &given)?;
-    let mut extractor = metric.extractor(clip[0].0.format(), level)?;
+    let mut extractor = metric.extractor(&(*clip[0].0.format()).into(), level)?;
     let pair = |index: usize| Pair { reference: &clip[index].0, distorted: &clip[index].1 };
     (0..clip.len())
         .map(|index| {

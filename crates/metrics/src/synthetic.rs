@@ -79,7 +79,7 @@ pub fn score(info: &'static Info, options: &str, clips: &(Vec<Frame>, Vec<Frame>
         .collect();
     let metric = registry::build(info, &given).expect("a well-formed test");
     let format = *clips.0[0].format();
-    let mut extractor = metric.extractor(&format, Level::Scalar).expect("a well-formed test");
+    let mut extractor = metric.extractor(&format.into(), Level::Scalar).expect("a well-formed test");
     let mut fold = metric.fold(&format);
     let mut scores = Scores(metric.keys().iter().map(|key| (key.name.clone(), Vec::new())).collect());
     let pair = |index: usize| Pair { reference: &clips.0[index], distorted: &clips.1[index] };

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::ToolError;
 use crate::config::{Config, EngineKind};
-use crate::engines::encoded::Decoders;
 use crate::engines::external::{self, External};
 use crate::engines::probe::Probes;
 use crate::engines::{ScoreTask, native};
@@ -155,7 +154,7 @@ impl Server {
             tiny.runner.limits.time = config.limits.subprocess;
         }
         match config.engine {
-            EngineKind::Native => native::score(task, config.level, &self.decoders(), context),
+            EngineKind::Native => native::score(task, context),
             EngineKind::External => {
                 let binary = self.binary();
                 let external = External {
@@ -167,12 +166,6 @@ impl Server {
                 external.score(task, context)
             }
         }
-    }
-
-    /// How decoders of encoded video are started.
-    pub(crate) fn decoders(&self) -> Decoders {
-        let config = self.config();
-        Decoders { launcher: config.launcher.clone(), limit: config.limits.subprocess }
     }
 }
 

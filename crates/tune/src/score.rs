@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use visus_engine::{Cancel, EngineError, Event, Flow, ModelSpec, Plan, Settings};
+use visus_engine::{Cancel, Event, Flow, Plan};
+use visus_scoring::{Columns, ErrorClass, Resolved, RunOptions, Selection, run_sources};
 use visus_video::Format;
 
 use crate::TuneError;
@@ -81,20 +82,19 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// `auto` picks by size and frame rate; otherwise a built-in version, a JSON file, or libvmaf's grammar.
+    /// A model by any of the names that `visus score` takes: a built-in version, a JSON file, libvmaf's grammar, or `auto`.
     pub fn new(model: &str, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
-        let spec = match model {
-            "auto" => ModelSpec::version(visus_engine::model::automatic(format, Some(rate)).0),
-            _ => spec(model)?,
-        };
-        Self::of(&spec)
+        let selection = Selection::parse([model], [], Columns::Libvmaf).map_err(wrong_model)?;
+        Self::of(&selection, format, rate)
     }
 
-    pub fn of(spec: &ModelSpec) -> Result<Self, TuneError> {
-        let plan = Plan::new(std::slice::from_ref(spec), &[], true)
-            .map_err(|error| TuneError::Model(chain(&error)))?;
-        let model = plan.models().next().ok_or_else(|| TuneError::Model("there is none".to_owned()))?;
-        let (column, label, sha256) = (model.name.clone(), spec.label(), model.sha256.clone());
+    /// The first model of a selection.
+    pub fn of(selection: &Selection, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
+        let Resolved { plan, asked, .. } = selection.resolve_clip(format, Some(rate)).map_err(wrong_model)?;
+        let (Some(model), Some(spec)) = (plan.models().next(), asked.models.first()) else {
+            return Err(TuneError::Model("there is none".to_owned()));
+        };
+        let (column, label, sha256) = (model.name.clone(), model.label.clone(), model.sha256.clone());
         let ceiling = model.model.clip.map(|clip| clip.max);
         let flags = format!("{:?} {:?}", spec.flags, spec.overloads);
         Ok(Self { plan, column, label, sha256, ceiling, flags })
@@ -119,7 +119,8 @@ impl Judge {
     ) -> Result<Vec<f64>, TuneError> {
         let reference = decode::source(source, window, tools, cancel)?;
         let distorted = decode::encode(encode, source, scaled, tools, cancel)?;
-        let settings = Settings { threads, ..Settings::default() };
+        let options = RunOptions::from_environment().map_err(wrong_model)?;
+        let options = RunOptions { threads: Some(threads), ..options };
         let mut sink = |event: Event<'_>| {
             if let Event::Progress { done } = event {
                 frames(done);
@@ -128,11 +129,11 @@ impl Judge {
         };
         let failed =
             |reason: String| TuneError::Score { what: format!("scoring {}", source.path.display()), reason };
-        let outcome = visus_engine::run(&self.plan, reference, distorted, &settings, cancel, &mut sink);
-        let outcome = outcome.map_err(|error| match error {
-            EngineError::Cancelled => TuneError::Cancelled,
+        let outcome = run_sources(&self.plan, reference, distorted, &options, cancel, &mut sink);
+        let outcome = outcome.map_err(|error| match error.class() {
+            ErrorClass::Cancelled => TuneError::Cancelled,
             _ if cancel.is_fired() => TuneError::Cancelled,
-            other => failed(chain(&other)),
+            _ => failed(chain(&error)),
         })?;
         if let Some(side) = outcome.shorter {
             return Err(failed(format!(
@@ -148,17 +149,8 @@ impl Judge {
     }
 }
 
-/// A model by libvmaf's grammar; a built-in version or a file may also stand for itself.
-fn spec(text: &str) -> Result<ModelSpec, TuneError> {
-    let full = match text {
-        _ if visus_engine::model::builtin(text).is_some() => format!("version={text}"),
-        _ if visus_engine::model::builtin(&format!("vmaf_{text}")).is_some() => {
-            format!("version=vmaf_{text}")
-        }
-        _ if text.ends_with(".json") && !text.contains('=') => format!("path={text}"),
-        _ => text.to_owned(),
-    };
-    full.parse().map_err(|error| TuneError::Model(chain(&error)))
+fn wrong_model(error: impl std::error::Error) -> TuneError {
+    TuneError::Model(chain(&error))
 }
 
 #[cfg(test)]

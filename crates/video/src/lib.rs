@@ -41,7 +41,7 @@ pub mod synthetic;
 mod writer;
 mod y4m;
 
-pub use error::{HeaderFault, ReadError};
+pub use error::{HeaderFault, ReadError, chain};
 pub use format::{Chroma, Format, FormatError, MAX_SIDE};
 pub use frame::{Frame, Plane, PlaneMut, PlaneView, Sample};
 pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};

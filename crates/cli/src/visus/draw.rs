@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use visus_engine::{Column, Event, Flow, NamedModel, Outcome, Plan, Side, Sink};
 use visus_report::{full, spark, stats};
+use visus_scoring::ErrorClass;
 
 /// Frames, speed and time left, on standard error if that is a terminal.
 pub struct Bar(ProgressBar);
@@ -160,4 +161,16 @@ pub fn shorter_warning(outcome: &Outcome, total: [Option<u64>; 2]) -> Option<Str
         "the {name} ended after {} frames{longer}; only the common frames are scored",
         outcome.first_frame + outcome.frames
     ))
+}
+
+/// What machines read of an error: whose fault it is.
+pub fn class_name(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Request => "request",
+        ErrorClass::NotComparable => "not_comparable",
+        ErrorClass::Video => "video",
+        ErrorClass::TimedOut => "timed_out",
+        ErrorClass::Cancelled => "cancelled",
+        ErrorClass::Failed => "failed",
+    }
 }

@@ -18,6 +18,11 @@ static RECIPROCALS: [u32; 32769] = {
     table
 };
 
+/// The table of reciprocals.
+pub fn reciprocals() -> &'static [u32; 32769] {
+    &RECIPROCALS
+}
+
 /// One whole, where shares are counted in units of 2^-15.
 const WHOLE: u32 = 1 << 15;
 

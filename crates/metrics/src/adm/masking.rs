@@ -173,6 +173,16 @@ impl Short {
         self.cubes
     }
 
+    /// Bits that [`Masking::share`] drops.
+    pub fn row_shift(&self) -> u32 {
+        self.row_shift
+    }
+
+    /// Bits that [`Masking::energy_share`] drops.
+    pub fn energy_shift(&self) -> u32 {
+        self.energy_shift
+    }
+
     /// A thirtieth and a fifteenth of a weighted coefficient. At extreme contrast both lose their upper bits; libvmaf's
     /// scalar path is defined so.
     #[inline(always)]
@@ -234,6 +244,16 @@ impl Long {
     /// Of the reference's energy.
     pub fn energies(&self) -> Rounding {
         self.energies
+    }
+
+    /// Bits that [`Masking::share`] drops.
+    pub fn row_shift(&self) -> u32 {
+        self.row_shift
+    }
+
+    /// Bits that [`Masking::energy_share`] drops.
+    pub fn energy_row_shift(&self) -> u32 {
+        self.energy_row_shift
     }
 
     /// Whether the weights are signed double words.

@@ -18,7 +18,7 @@ pub struct Plan {
     pub decoupling: Decoupling,
     pub short: Short,
     pub long: [Long; SCALES - 1],
-    /// Whether `Sums::added` is wanted.
+    /// Whether [`AdmSums::additive`](super::score::AdmSums::additive) is wanted.
     pub added_detail: bool,
 }
 

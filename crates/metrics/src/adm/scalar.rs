@@ -6,7 +6,8 @@ use super::decouple::{Bands, BandsMut, Decoupling};
 use super::geometry::{Axis, SCALES};
 use super::masking::{self, Masking};
 use super::plan::Plan;
-use super::scale::{self, LowPlane, Masked, Sums};
+use super::scale::{self, LowPlane, Masked};
+use super::score::AdmSums;
 use super::wavelet::{First, Fourth, PAD, Second, TAIL, Third, Wavelet};
 
 /// A row of a picture between the two passes of the wavelet, with [`PAD`] samples in front and [`TAIL`] behind.
@@ -112,7 +113,7 @@ impl Scalar {
     }
 
     /// The sums of every scale of a reference and a distorted picture.
-    pub fn sums<S: Sample>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
+    pub fn sums<S: Sample>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [AdmSums; SCALES] {
         let step = First::<S>::new(plan.bits);
         let (lows, columns, rows) = (&mut self.first_low, &mut self.short_columns, &mut self.rows);
         let first = Steps::new(plan, 0, step, &plan.short, pictures, lows, columns, rows).run();
@@ -127,7 +128,7 @@ impl Scalar {
     }
 
     /// Those of the later scales alone, from the approximations that the first one has made.
-    pub fn later_sums(&mut self, plan: &Plan, lows: [Plane<'_, i16>; 2]) -> [Sums; SCALES - 1] {
+    pub fn later_sums(&mut self, plan: &Plan, lows: [Plane<'_, i16>; 2]) -> [AdmSums; SCALES - 1] {
         let later = [&mut self.second_low, &mut self.third_low, &mut self.no_low];
         later_sums(plan, lows, later, &mut self.long_columns, &mut self.rows)
     }
@@ -139,7 +140,7 @@ fn later_sums(
     [second, third, none]: [&mut [LowPlane<i32>; 2]; 3],
     columns: &mut [Columns<i32>; 2],
     rows: &mut Rows,
-) -> [Sums; SCALES - 1] {
+) -> [AdmSums; SCALES - 1] {
     let [a, b, c] = &plan.long;
     [
         Steps::new(plan, 1, Second, a, first, second, columns, rows).run(),
@@ -182,7 +183,7 @@ impl<'a, W: Wavelet, M: Masking> Steps<'a, W, M> {
         Self { wavelet, masking, decoupling, columns, down, added_detail, inputs, lows, between, rows }
     }
 
-    fn run(mut self) -> Sums {
+    fn run(mut self) -> AdmSums {
         scale::run(self.down, self.masking, &mut self)
     }
 

@@ -7,6 +7,7 @@ use visus_video::Plane;
 
 use super::geometry::Axis;
 use super::masking::Masking;
+use super::score::AdmSums;
 
 /// The approximation that the next scale transforms.
 #[derive(Clone, Debug)]
@@ -37,18 +38,7 @@ impl<T: Copy + Default> LowPlane<T> {
     }
 }
 
-/// Sums of cubes over a scale, for each band.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
-    /// What is kept of the reference's detail and not masked by what was added.
-    pub kept: [i64; 3],
-    /// What was added and is not masked by what is kept.
-    pub added: [i64; 3],
-    /// The reference's detail.
-    pub reference: [u64; 3],
-}
-
-/// The sums of a row; see [`Sums`].
+/// The sums of a row; see [`AdmSums`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Masked {
     pub kept: [i64; 3],
@@ -68,8 +58,8 @@ pub trait Steps {
 }
 
 /// Transforms the reference and the distorted picture and sums up the detail.
-pub fn run(rows: &Axis, masking: &impl Masking, steps: &mut impl Steps) -> Sums {
-    let mut sums = Sums::default();
+pub fn run(rows: &Axis, masking: &impl Masking, steps: &mut impl Steps) -> AdmSums {
+    let mut sums = AdmSums::default();
     let written = rows.written();
     for y in written.start..written.end {
         let detail = rows.detail.contains(y);
@@ -97,7 +87,7 @@ fn neighbours(rows: &Axis, y: usize) -> [usize; 3] {
     [if y == 0 { 1 } else { y - 1 }, y, if y + 1 == rows.output { y } else { y + 1 }]
 }
 
-impl Sums {
+impl AdmSums {
     fn add_energy(&mut self, masking: &impl Masking, row: [u64; 3]) {
         for (sum, row) in self.reference.iter_mut().zip(row) {
             *sum = sum.wrapping_add(masking.energy_share(row));
@@ -105,7 +95,7 @@ impl Sums {
     }
 
     fn add_masked(&mut self, masking: &impl Masking, row: Masked) {
-        let sums = self.kept.iter_mut().chain(&mut self.added);
+        let sums = self.restored.iter_mut().chain(&mut self.additive);
         for (sum, row) in sums.zip(row.kept.into_iter().chain(row.added)) {
             *sum = sum.wrapping_add(masking.share(row));
         }

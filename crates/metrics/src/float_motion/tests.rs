@@ -144,7 +144,7 @@ fn frames_may_come_in_any_order() {
     let metric = registry::build(&INFO, &[("motion_add_scale1".to_owned(), "true".to_owned())]).unwrap();
     let pair = |index: usize| Pair { reference: &clip[index], distorted: &clip[index] };
     let run = |order: &[usize]| {
-        let mut extractor = metric.extractor(&format, Level::Scalar).unwrap();
+        let mut extractor = metric.extractor(&format.into(), Level::Scalar).unwrap();
         let mut found = vec![f64::NAN; clip.len()];
         for index in order.iter().copied() {
             let previous = index.checked_sub(1).map(pair);
@@ -166,7 +166,7 @@ fn frames_that_are_too_small_are_refused() {
         let given: Vec<_> = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let metric = registry::build(&INFO, &given).unwrap();
         metric
-            .extractor(&format(width, height, chroma, 8), Level::Scalar)
+            .extractor(&format(width, height, chroma, 8).into(), Level::Scalar)
             .err()
             .map(|error| error.to_string())
     };

@@ -220,7 +220,7 @@ fn an_extractor_carries_nothing_over() {
 fn smallest(options: &[(&str, &str)], width: usize, height: usize) -> Result<(), MetricError> {
     let given: Vec<_> = options.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let format = Format::new(width, height, Chroma::C420, 8).unwrap();
-    registry::build(&INFO, &given)?.extractor(&format, Level::Scalar).map(|_| ())
+    registry::build(&INFO, &given)?.extractor(&format.into(), Level::Scalar).map(|_| ())
 }
 
 #[test]

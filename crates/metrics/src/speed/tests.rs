@@ -133,7 +133,7 @@ fn too_small_pictures_are_refused_with_the_smallest_size() {
     for (name, options, chroma, width, height) in cases {
         let metric = build(name, options).unwrap();
         let extractor = |width: usize, height: usize| {
-            metric.extractor(&format(width, height, chroma, 8), Level::Scalar).err()
+            metric.extractor(&format(width, height, chroma, 8).into(), Level::Scalar).err()
         };
         assert_eq!(extractor(width, height), None, "{name} {options} {chroma}");
         for error in [extractor(width - 1, height), extractor(width, height - 1)] {
@@ -154,7 +154,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 #[test]
 fn what_has_no_meaning_is_refused() {
     let mono = format(640, 480, Chroma::C400, 8);
-    let error = build("speed_chroma", "").unwrap().extractor(&mono, Level::Scalar).err().unwrap();
+    let error = build("speed_chroma", "").unwrap().extractor(&mono.into(), Level::Scalar).err().unwrap();
     assert_eq!(error.to_string(), "speed_chroma cannot score 640x480 4:0:0 8-bit: it has no chroma planes");
     for name in ["speed_chroma", "speed_temporal"] {
         for (options, word) in [

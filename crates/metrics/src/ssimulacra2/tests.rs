@@ -272,10 +272,10 @@ fn small_pictures_and_unknown_names_are_refused() {
     let metric = build(&[]).unwrap();
     for (width, height) in [(7, 8), (8, 7), (1, 1)] {
         let format = Format::new(width, height, Chroma::C420, 8).unwrap();
-        let text = metric.extractor(&format, Level::Scalar).err().unwrap().to_string();
+        let text = metric.extractor(&format.into(), Level::Scalar).err().unwrap().to_string();
         assert!(text.contains("at least 8x8"), "{text}");
     }
-    assert!(metric.extractor(&Format::new(8, 8, Chroma::C420, 8).unwrap(), Level::Scalar).is_ok());
+    assert!(metric.extractor(&Format::new(8, 8, Chroma::C420, 8).unwrap().into(), Level::Scalar).is_ok());
     let text = build(&[("matrix", "bt470")]).err().unwrap().to_string();
     assert_eq!(text, "ssimulacra2: matrix=bt470 is refused: it must be one of bt601, bt709, bt2020");
     assert!(build(&[("range", "tv")]).err().unwrap().to_string().contains("limited, full"));

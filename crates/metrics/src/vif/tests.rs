@@ -1,12 +1,14 @@
 //! The kernels against a few lines of naive truth.
 
-use visus_video::Plane;
+use visus_video::{Chroma, Format, Plane};
 
 use super::dispatch;
-use super::scalar::{Limits, Residuals, Sums, TAPS, mirrored};
+use super::scalar::{Limits, Sums, TAPS, mirrored};
+use super::score::{VifSettings, VifSums};
 use super::table::Log2;
+use crate::device::DeviceTask;
 use crate::simd::level_tests;
-use crate::{Alone, Level, Spread};
+use crate::{Alone, Level, Spread, registry};
 
 /// A picture of 64-bit numbers: nothing can overflow, nothing is fused or blocked.
 #[derive(Clone)]
@@ -61,11 +63,11 @@ fn naive_scale(
     scale: usize,
     depth: u32,
     gain_limit: f64,
-) -> Residuals {
+) -> VifSums {
     let taps = TAPS[scale];
     let (mean, square) = if scale == 0 { (depth, 2 * (depth - 8)) } else { (16, 16) };
     let log2 = |n: i64| Log2::get().of(n as u64);
-    let mut sums = Residuals::default();
+    let mut sums = VifSums::default();
     for i in 0..reference.width * reference.height {
         let (x, y) = ((i % reference.width) as isize, (i / reference.width) as isize);
         let moment = |shift: u32, value: &dyn Fn(isize, isize) -> i64| -> i64 {
@@ -87,8 +89,8 @@ fn naive_scale(
         let s12 =
             rounded(moment(square, &|x, y| reference.at(x, y) * distorted.at(x, y))) - product(mu1, mu2);
         if s1 < 131072 {
-            sums.num_plain += s2;
-            sums.den_plain += 1;
+            sums.num_non_log += s2;
+            sums.den_non_log += 1;
             continue;
         }
         sums.den_log += log2(s1 + 131072) - 17 * 2048;
@@ -102,7 +104,7 @@ fn naive_scale(
     sums
 }
 
-fn naive(mut reference: Picture, mut distorted: Picture, depth: u32, gain_limit: f64) -> [Residuals; 4] {
+fn naive(mut reference: Picture, mut distorted: Picture, depth: u32, gain_limit: f64) -> [VifSums; 4] {
     std::array::from_fn(|scale| {
         if scale > 0 {
             reference = naive_thinned(&reference, scale - 1, depth);
@@ -253,6 +255,31 @@ level_tests! {
             }
         }
     }
+}
+
+/// A score in reports and the sums it comes from, worked out by hand.
+#[test]
+fn sums_become_ratios() {
+    let flat = VifSums { num_non_log: 65025 * 16384 * 3, den_non_log: 12, ..VifSums::default() };
+    let busy = VifSums { num_log: 2048 * 3, den_log: 2048 * 4, ..flat };
+    let settings = VifSettings { gain_limit: 100.0, skip_scale0: false, debug: true };
+    let mut raw = [f64::NAN; 15];
+    settings.finish(&[flat, busy, busy, VifSums::default()], &mut raw);
+    assert_eq!(raw[..3], [0.75, 0.75, 0.75]);
+    assert!(raw[3].is_nan());
+    assert_eq!(raw[4..11], [0.75, 33.0, 44.0, 9.0, 12.0, 12.0, 16.0]);
+    VifSettings { skip_scale0: true, ..settings }.finish(&[flat, busy, busy, busy], &mut raw);
+    assert_eq!(raw[..9], [0.0, 0.75, 0.75, 0.75, 0.75, 36.0, 48.0, 0.0, -1.0]);
+}
+
+#[test]
+fn a_device_task_has_the_options() {
+    let given = [("vif_enhn_gain_limit".to_owned(), "1.5".to_owned())];
+    let metric = registry::build(&super::INFO, &given).unwrap();
+    let task = |side| metric.device_task(&Format::new(side, 64, Chroma::C400, 8).unwrap().into());
+    let Some(DeviceTask::Vif(settings)) = task(8) else { panic!("no task") };
+    assert_eq!(settings, VifSettings { gain_limit: 1.5, skip_scale0: false, debug: false });
+    assert!(task(7).is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use visus_engine::{Outcome, Scores};
 use visus_metrics::Level;
-use visus_report::full::InputFacts;
+use visus_report::score::InputFacts;
 
 use crate::ToolError;
 
@@ -138,7 +138,7 @@ mod tests {
 
     fn facts() -> InputFacts {
         let format = Format::new(64, 64, Chroma::C420, 8).unwrap();
-        InputFacts { file: "a".to_owned(), format, frame_rate: None, warnings: Vec::new() }
+        InputFacts::new("a", format, None)
     }
 
     #[test]

@@ -157,4 +157,6 @@ pub(crate) fn answer(value: &impl Serialize) -> Result<Answer, ToolError> {
 }
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;

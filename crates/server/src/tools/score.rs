@@ -45,7 +45,7 @@ pub const REST_SCORE: Tool = Tool {
 };
 
 fn prepare(tool: &Tool, names: Names, server: &Server, values: Values) -> Result<Work, ToolError> {
-    let task = ScoreArgs::new(tool.name, names, values)?.prepare(server.roots())?;
+    let task = ScoreArgs::new(tool.name, names, values)?.prepare(server.roots(), server.config())?;
     let server = server.clone();
     Ok(Box::new(move |context| Ok(Output::Score(Box::new(server.score(task, context)?)))))
 }
@@ -68,8 +68,8 @@ struct ScoreAnswer {
     worst_second: Value,
     /// Lowest scores over time.
     curve: Map<String, Value>,
-    /// detail 'frames': scores by name.
-    frame_scores: Map<String, Value>,
+    /// detail 'frames': every score by name.
+    series: Map<String, Value>,
     /// detail 'full': every frame.
     frames: Vec<Value>,
     /// Encoded files: can the score be trusted?

@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_media::{MediaError, Shape};
+use visus_scoring::names::RequestedModel;
+use visus_scoring::{Prepared, ScoreRequest, Video, Videos};
 use visus_video::{ColourRange, Source};
 
 use super::field::{Field, Kind, Values};
@@ -15,8 +17,7 @@ use super::offer::Toolset;
 use super::score_args::ScoreArgs;
 use super::score_fields::{Names, either};
 use super::{Answer, READS, Run, Tool, answer, schema};
-use crate::engines::encoded::{self, Decoders, Encoded, Videos};
-use crate::engines::{Input, ScoreTask};
+use crate::engines::{ScoreTask, tool_error};
 use crate::jobs::{Context, Work};
 use crate::report::{Output, ScoreReport, WorstReport};
 use crate::{Server, ToolError, text};
@@ -99,54 +100,51 @@ fn prepare(server: &Server, values: Values) -> Result<Work, ToolError> {
     let encoded = values.has("reference_encoded") || values.has("distorted_encoded");
     let names = if encoded { Names::Encoded } else { Names::Mcp };
     let count = values.count("n").unwrap_or(USUAL) as usize;
-    let task = ScoreArgs::new(DESCRIBE_WORST_FRAMES.name, names, values)?.prepare(server.roots())?;
+    let task = ScoreArgs::new(DESCRIBE_WORST_FRAMES.name, names, values)?
+        .prepare(server.roots(), server.config())?;
     let server = server.clone();
     Ok(Box::new(move |context| run(&server, task, count, context)))
 }
 
 /// The two videos, kept for a second reading.
 struct Again {
-    inputs: [Input; 2],
-    raw: Option<visus_video::Format>,
-    encoded: Option<Encoded>,
-    skip: [u64; 2],
-    model: Option<String>,
+    videos: Videos,
+    models: Vec<RequestedModel>,
 }
 
 impl Again {
     fn of(task: &ScoreTask) -> Result<Self, ToolError> {
-        let again = |input: &Input| input.again().map_err(|error| ToolError::failed(&error));
+        let ScoreRequest { videos, selection, .. } = &task.request;
+        let again = |video: &Video| video.try_clone().map_err(|error| ToolError::failed(&error));
+        let videos = Videos {
+            reference: again(&videos.reference)?,
+            distorted: again(&videos.distorted)?,
+            raw: videos.raw,
+            pairing: videos.pairing.clone(),
+            skip: videos.skip,
+        };
         Ok(Self {
-            inputs: [again(&task.reference)?, again(&task.distorted)?],
-            raw: task.raw,
-            encoded: task.encoded,
-            skip: [task.tuning.skip_ref, task.tuning.skip_dist],
-            model: task.models.first(),
+            videos,
+            models: selection.models.iter().take(1).map(RequestedModel::without_file).collect(),
         })
     }
 
     /// Reads the videos once more and shows the chosen frames.
     fn show(
-        &self,
+        self,
         chosen: &[Chosen],
         score_name: &str,
-        decoders: &Decoders,
         context: &Context,
     ) -> Result<Vec<WorstFrame>, ToolError> {
-        let [reference, distorted] = &self.inputs;
-        let Some(wish) = self.encoded else {
-            let (mut reference, mut distorted) = (reference.source(self.raw)?, distorted.source(self.raw)?);
-            let skip = |source: &mut dyn Source, count| {
-                source.skip(count).map_err(|error| ToolError::failed(&error))
-            };
-            skip(&mut *reference, self.skip[0])?;
-            skip(&mut *distorted, self.skip[1])?;
-            return pictures(&mut *reference, &mut *distorted, chosen, score_name, context);
-        };
-        let videos = Videos { inputs: [reference, distorted], skip: self.skip, model: self.model.clone() };
-        let mut opened = encoded::open(wish, &videos, decoders, &context.cancel)?;
-        let shown = pictures(&mut *opened.reference, &mut *opened.distorted, chosen, score_name, context);
-        shown.map_err(|error| opened.pairing.renamed(error))
+        let limit = self.videos.pairing.decoders.limit;
+        let opened = Prepared::new(self.videos, &self.models, &context.cancel).and_then(Prepared::open);
+        let mut videos = opened.map_err(|error| tool_error(error, limit))?;
+        videos.pass_over_skipped().map_err(|error| ToolError::failed(&error))?;
+        let shown = pictures(&mut *videos.reference, &mut *videos.distorted, chosen, score_name, context);
+        shown.map_err(|error| match error {
+            ToolError::Failed(text) => ToolError::Failed(videos.pair.name(&text)),
+            other => other,
+        })
     }
 }
 
@@ -174,12 +172,12 @@ fn pictures(
 fn run(server: &Server, task: ScoreTask, count: usize, context: &Context) -> Result<Output, ToolError> {
     let again = Again::of(&task)?;
     let report = server.score(task, context)?;
-    let column = report.main_column().map(|column| column.name().to_owned());
+    let column = report.view("").main_column().map(|column| column.name().to_owned());
     let column = column
         .ok_or_else(|| ToolError::Refused("there is no score to judge frames by; give a model".to_owned()))?;
     let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), count);
     let shown_name = if column.starts_with("vmaf") { "VMAF" } else { &column };
-    let frames = again.show(&chosen, shown_name, &server.decoders(), context)?;
+    let frames = again.show(&chosen, shown_name, context)?;
     written(server, &report, &column, frames).map(|report| Output::Worst(Box::new(report)))
 }
 
@@ -202,9 +200,9 @@ fn written(
         model_id: None,
         frames: listed,
         score: column.to_owned(),
-        model: report.models.first().map(|model| model.label.clone()),
-        notes: report.notes.clone(),
-        sections: report.sections.iter().cloned().collect(),
+        model: report.facts.provenance.models.first().map(|model| model.label.clone()),
+        notes: report.facts.notes.clone(),
+        sections: answer(&report.facts.sections)?,
     };
     let pictures = frames.into_iter().map(|frame| frame.png).collect();
     Ok(WorstReport { answer: Value::Object(answer(&worst)?), pictures, folder })

@@ -1,6 +1,6 @@
 //! The truth: every stage over whole pictures, a coefficient at a time, as its definition reads.
 
-use crate::adm::scale::Sums;
+use crate::adm::score::AdmSums;
 use crate::adm::settings::Settings;
 
 /// Rows of samples or coefficients.
@@ -160,7 +160,7 @@ fn energy(bands: &[Picture; 3], scale: usize) -> [u64; 3] {
 }
 
 /// The sums of every scale.
-pub fn sums(pictures: [&Picture; 2], bits: u32, settings: &Settings) -> [Sums; 4] {
+pub fn sums(pictures: [&Picture; 2], bits: u32, settings: &Settings) -> [AdmSums; 4] {
     let mut inputs =
         pictures.map(|input| picture(input[0].len(), input.len(), |x, y| input[y][x] - (1 << (bits - 1))));
     std::array::from_fn(|scale| {
@@ -178,9 +178,9 @@ pub fn sums(pictures: [&Picture; 2], bits: u32, settings: &Settings) -> [Sums; 4
         let fixed = settings.fixed(scale);
         let long = |band: usize, value: i64| weigh_long(fixed, band, value);
         let weigh: Weigh = if scale == 0 { &short } else { &long };
-        Sums {
-            kept: masked(&split, &added, scale == 0, weigh),
-            added: masked(&added, &split, scale == 0, weigh),
+        AdmSums {
+            restored: masked(&split, &added, scale == 0, weigh),
+            additive: masked(&added, &split, scale == 0, weigh),
             reference: energy(&o, scale),
         }
     })

@@ -77,7 +77,8 @@ use visus_video::Plane;
 use super::geometry::SCALES;
 use super::plan::Plan;
 use super::scalar::Scalar;
-use super::scale::{LowPlane, Sums, run};
+use super::scale::{LowPlane, run};
+use super::score::AdmSums;
 
 /// Words of the widest register.
 const MAX_WORDS: usize = 32;
@@ -123,7 +124,7 @@ impl<V: Lanes> Vectors<V> {
     }
 
     /// The sums of every scale of a reference and a distorted picture.
-    pub fn sums<S: Source>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
+    pub fn sums<S: Source>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [AdmSums; SCALES] {
         let mut steps = short::Steps::new(self.lanes, plan, pictures, &mut self.first_low, &mut self.short);
         let first = run(&plan.rows[0], &plan.short, &mut steps);
         let [second, third, fourth] = if steps.exceeds() {
@@ -135,7 +136,7 @@ impl<V: Lanes> Vectors<V> {
         [first, second, third, fourth]
     }
 
-    fn later_sums(&mut self, plan: &Plan) -> [Sums; SCALES - 1] {
+    fn later_sums(&mut self, plan: &Plan) -> [AdmSums; SCALES - 1] {
         let Self { lanes, first_low: first, second_low: second, third_low: third, fixed, long, .. } = self;
         let (v, [a, b, c]) = (*lanes, fixed);
         let mut steps = long::Steps::<V, _, 15>::new(v, plan, 1, a, first, Some(second), long);

@@ -1,8 +1,8 @@
-//! `--from` and `--to`: frames, or times where the frame rate is known.
+//! The part of a clip that is asked for: frames, or times where the frame rate is known.
 
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use crate::RequestError;
 
 /// A place in a clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,12 +44,16 @@ fn clock(text: &str) -> Option<f64> {
 
 impl Moment {
     /// The first frame that is shown at this moment or later.
-    fn frame(self, frame_rate: Option<(u32, u32)>) -> Result<u64> {
+    pub fn frame(self, frame_rate: Option<(u32, u32)>) -> Result<u64, RequestError> {
         match self {
             Self::Frame(frame) => Ok(frame),
             Self::Seconds(seconds) => {
-                let (num, den) =
-                    frame_rate.context("the frame rate is not known, so give frames and no times")?;
+                let unknown = || {
+                    RequestError::Range(
+                        "the frame rate is not known: give frame numbers instead of times".to_owned(),
+                    )
+                };
+                let (num, den) = frame_rate.ok_or_else(unknown)?;
                 // A hair less, for times that are frames but for rounding.
                 Ok((seconds * f64::from(num) / f64::from(den) - 1e-6).ceil().max(0.0) as u64)
             }
@@ -58,14 +62,18 @@ impl Moment {
 }
 
 /// The part that is asked for, if any.
-pub fn of(from: Option<Moment>, to: Option<Moment>, frame_rate: Option<(u32, u32)>) -> Result<Option<Range>> {
+pub fn of(
+    from: Option<Moment>,
+    to: Option<Moment>,
+    frame_rate: Option<(u32, u32)>,
+) -> Result<Option<Range>, RequestError> {
     if from.is_none() && to.is_none() {
         return Ok(None);
     }
     let from = from.map_or(Ok(0), |from| from.frame(frame_rate))?;
     let to = to.map(|to| to.frame(frame_rate)).transpose()?;
     if let Some(to) = to.filter(|to| *to <= from) {
-        bail!("there is no frame from {from} up to, not including, {to}");
+        return Err(RequestError::Range(format!("there is no frame from {from} up to, not including, {to}")));
     }
     Ok(Some((from, to)))
 }
