@@ -29,6 +29,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use visus_scoring::{ErrorClass, NotComparable, RequestError, ScoreError};
+use visus_server::config::ConfigError;
 
 use args::{Args, Command};
 
@@ -92,7 +93,8 @@ fn code(error: &anyhow::Error) -> u8 {
     let class = error.chain().find_map(|cause| {
         let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
         let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
-        scoring.or_else(refused).or_else(|| cause.is::<RequestError>().then_some(ErrorClass::Request))
+        let wrong = || cause.is::<RequestError>() || cause.is::<ConfigError>();
+        scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
     });
     match class {
         Some(ErrorClass::Request) => WRONG_ARGUMENTS,
