@@ -89,30 +89,30 @@ pub struct Delta {
 pub struct Comparison {
     /// The source.
     pub src: String,
-    /// 2 where there are several targets.
+    /// 2 with several targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
-    /// The score that was asked for, where there is one.
+    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vmaf: Option<f64>,
-    /// The scores that were asked for, where there are several.
+    /// The targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vmafs: Option<Vec<f64>>,
-    /// Version of visus.
+    /// What measured.
     pub tool_version: String,
-    /// The model that measured.
+    /// The model.
     pub model: String,
-    /// How frames were pooled.
+    /// How frames are pooled.
     pub metric: &'static str,
-    /// Frames of the source that stood for it: first and count.
+    /// Frames measured: first, count.
     pub windows: Vec<(u64, u64)>,
-    /// How long it all took.
+    /// How long it took.
     pub wall_time_ms: u64,
-    /// A row per encoder and target.
+    /// One per encoder and target.
     pub rows: Vec<Row>,
-    /// Every other encoder against the first one.
+    /// Against the first encoder.
     pub bd_rate: Vec<Delta>,
-    /// Rows that nothing had to be computed for.
+    /// Rows taken from the cache.
     pub rows_from_cache: usize,
 }
 

@@ -1,9 +1,10 @@
 //! Progress of a tuning run.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a run will take, sent before it starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Encodes at most.
     pub encodes: usize,

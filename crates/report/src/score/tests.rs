@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use visus_engine::{Outcome, Scores};
+use visus_engine::{BackendUsed, DeviceId, Fallback, Outcome, Plan, Scores};
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
@@ -207,4 +207,27 @@ fn a_key_without_a_description_is_noticed() {
     report["provenance"]["colour_of_the_machine"] = json!("grey");
     let fault = crate::schema::OUTPUTS[0].check(&report).unwrap_err();
     assert_eq!(fault.place, "/provenance/colour_of_the_machine");
+}
+
+#[test]
+fn a_device_and_its_failure_are_reported() {
+    let (_, mut outcome) = scored(2, |_| 50.0);
+    let device = DeviceId { api: "cuda".to_owned(), index: 1, name: "Test Device".to_owned() };
+    outcome.backend = BackendUsed {
+        requested: Some(device.clone()),
+        device: Some(device),
+        device_metrics: vec!["vif".to_owned()],
+        fallback: Some(Fallback { frame: 9, reason: "it was lost".to_owned() }),
+        ..BackendUsed::from(Level::Scalar)
+    };
+    let plan = Plan::new(&[], &["vif".parse().unwrap()], true).unwrap();
+    let input = || InputFacts::new("clip.y4m", outcome.format, None);
+    let facts = ScoreFacts::native("0.1.0", &plan, &outcome, [input(), input()]);
+    assert_eq!((facts.backend_requested.as_str(), facts.backend_used.as_str()), ("cuda", "cuda"));
+    assert_eq!(facts.provenance.device.as_deref(), Some("cuda:1 (Test Device)"));
+    assert_eq!(facts.provenance.cpu_level.as_deref(), Some("scalar"));
+    assert_eq!(
+        facts.notes,
+        ["device cuda:1 (Test Device) failed, the CPU scored from frame 9 on: it was lost"]
+    );
 }

@@ -82,31 +82,31 @@ pub struct ShotPlan {
     pub src: String,
     /// The encoder.
     pub encoder: String,
-    /// Version of its library.
+    /// Its version.
     pub encoder_version: String,
     /// Frames per second.
     pub framerate: f64,
-    /// How settings were found.
+    /// Always bisect.
     pub predicate: &'static str,
-    /// The score that was asked for.
+    /// The target.
     pub target_vmaf: f64,
-    /// How frames were pooled.
+    /// How frames are pooled.
     pub metric: &'static str,
-    /// The model that measured.
+    /// The model.
     pub model: String,
-    /// A setting per shot.
+    /// In order.
     pub shots: Vec<ShotRow>,
-    /// First frames of flashes, which are no cuts.
+    /// First frames of flashes.
     pub flashes: Vec<u64>,
-    /// A command per shot that encodes it.
+    /// Encode one shot each.
     pub segment_commands: Vec<Vec<String>>,
-    /// The command that joins them.
+    /// Joins the shots.
     pub concat_command: Vec<String>,
-    /// The joined encode, where one was asked for.
+    /// The joined encode.
     pub output: Option<Joined>,
-    /// Why there is no joined encode although one was asked for.
+    /// Why there is none.
     pub output_error: Option<String>,
-    /// Shots that nothing had to be computed for.
+    /// Shots taken from the cache.
     pub shots_from_cache: usize,
 }
 
