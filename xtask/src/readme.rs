@@ -1,5 +1,5 @@
 //! What other files say about the tools, made from what the binary itself lists: the table in `README.md` and the list in
-//! the bundle's manifest. Versions of the packages are compared with the workspace's.
+//! the bundle's manifest, and the tables of keys in `docs/report-format.md`. Versions of the packages are compared with the workspace's.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::formats;
 use crate::steps::root;
 
 const BEGIN: &str = "<!-- tools: made by cargo xtask readme -->\n";
@@ -17,7 +18,9 @@ const MANIFEST: &str = "packaging/mcpb/manifest.json";
 
 /// Writes the lists, or only compares them.
 pub fn run(only_check: bool) -> Result<()> {
-    let tools = listed(&root().join("target/release/visus"))?;
+    let visus = root().join("target/release/visus");
+    let tools = listed(&visus)?;
+    keep(formats::PAGE, only_check, |text| formats::replaced(text, &visus))?;
     keep("README.md", only_check, |text| replaced(text, &table(&tools)))?;
     keep(MANIFEST, only_check, |text| manifest(text, &tools))?;
     keep("server.json", true, |text| {

@@ -219,14 +219,14 @@ impl ParquetFile<'_> {
         }
     }
 
-    /// Tells every value of a group, `None` for one that is missing.
+    /// Hands over every value of a group, `None` for one that is missing.
     fn each<T: DataType, V>(
         &self,
         mut reader: ColumnReaderImpl<T>,
         column: &ColumnDescPtr,
         group: &RowGroupMetaData,
         convert: impl Fn(&T::T) -> V,
-        mut tell: impl FnMut(Option<V>),
+        mut take: impl FnMut(Option<V>),
     ) -> Result<(), TableError> {
         let highest = column.max_def_level();
         let mut left = usize::try_from(group.num_rows()).map_err(|error| self.bad(error))?;
@@ -242,11 +242,11 @@ impl ParquetFile<'_> {
             }
             let mut present = values.iter();
             if highest == 0 {
-                present.for_each(|value| tell(Some(convert(value))));
+                present.for_each(|value| take(Some(convert(value))));
             } else {
                 levels.iter().for_each(|level| {
                     let value = if *level == highest { present.next() } else { None };
-                    tell(value.map(&convert));
+                    take(value.map(&convert));
                 });
             }
             left -= records.min(left);
