@@ -9,11 +9,13 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use visus_child::{Finished, Stream, Words};
+use visus_child::{Finished, StderrTail, Stream};
 use visus_engine::Cancel;
 use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
 
 use crate::rgb::{RgbTarget, to_yuv};
+use crate::sync::signature::View;
+use crate::sync::thumbnails;
 use crate::tools::input_args;
 use crate::{Delivery, MediaError, Probe, Tools};
 
@@ -43,7 +45,7 @@ pub struct Decoder {
     forgive: bool,
     hwaccel: Option<String>,
     cancel: Cancel,
-    words: Words,
+    stderr: StderrTail,
     end: End,
     state: State,
 }
@@ -67,21 +69,24 @@ impl Decoder {
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
         let format = probe.format(options.upright)?;
-        Self::start(tools, arguments(tools, path, probe, options, &More::default()), format, probe, options)
+        let args = arguments(tools, path, probe, options, &More::default());
+        Self::start(tools, path, args, format, probe, options)
     }
 
     fn start(
         tools: &Tools,
+        path: &Path,
         args: Vec<OsString>,
         format: Format,
         probe: &Probe,
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
-        let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
+        let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(path));
+        command.sandbox.devices = options.hwaccel.is_some();
         let cancel = options.cancel.clone();
-        let stream = Stream::start(&errand, move || cancel.is_fired())
-            .map_err(|broken| tools.broken("ffmpeg", broken, tools.limit()))?;
-        let (words, end) = (stream.words(), End::default());
+        let stream = Stream::start(&command, move || cancel.is_fired())
+            .map_err(|error| tools.failure("ffmpeg", error, tools.limit()))?;
+        let (stderr, end) = (stream.stderr(), End::default());
         let tap = Tap { stream, end: Arc::clone(&end) };
         let name = probe.file.clone();
         Ok(Self {
@@ -93,7 +98,7 @@ impl Decoder {
             forgive: options.forgive,
             hwaccel: options.hwaccel.clone(),
             cancel: options.cancel.clone(),
-            words,
+            stderr,
             end,
             state: State::Open,
         })
@@ -110,8 +115,9 @@ impl Decoder {
         HARDWARE.iter().map(ToString::to_string).find(|name| {
             let options = DecodeOptions { hwaccel: Some(name.clone()), ..options.clone() };
             let args = arguments(tools, path, probe, &options, &More { filter: "", frames: Some(1) });
-            let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
-            let finished = visus_child::run(&errand, || options.cancel.is_fired(), || {});
+            let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(path));
+            command.sandbox.devices = true;
+            let finished = visus_child::run(&command, || options.cancel.is_fired(), || {});
             let clean = |words: &str| !words.lines().filter_map(Line::parse).any(|line| line.is_error());
             finished.is_ok_and(|finished| finished.code == 0 && clean(&finished.stderr))
         })
@@ -123,20 +129,25 @@ impl Decoder {
         path: &Path,
         probe: &Probe,
         options: &DecodeOptions,
-        (size, frames): ((usize, usize), u64),
+        (view, frames): (View, u64),
     ) -> Result<Self, MediaError> {
         let mut probe = probe.clone();
         let refused = |error| MediaError::Format { file: probe.file.clone(), error };
-        let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
-        probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
-        let shrink = format!(",scale={}:{}:flags=area", size.0, size.1);
+        let (width, height) = thumbnails::SIZE;
+        let format = Format::new(width, height, Chroma::C400, 16).map_err(refused)?;
+        let whole = probe.format(options.upright)?;
+        probe.delivery = Delivery { pix_fmt: "gray16le".to_owned(), rgb: false, ..probe.delivery };
+        // Equal ranges on both sides of the filter leave samples as they are.
+        let ranges = "in_range=full:out_range=full";
+        let shrink = format!("{},scale={width}:{height}:flags=area:{ranges}", crop(view, &whole));
         let more = More { filter: &shrink, frames: Some(frames) };
-        Self::start(tools, arguments(tools, path, &probe, options, &more), format, &probe, options)
+        let args = arguments(tools, path, &probe, options, &more);
+        Self::start(tools, path, args, format, &probe, options)
     }
 
     /// What ffmpeg says, to be read at any time.
-    pub(crate) fn words(&self) -> Words {
-        self.words.clone()
+    pub(crate) fn stderr(&self) -> StderrTail {
+        self.stderr.clone()
     }
 
     fn step(&mut self, take: impl FnOnce(&mut Reader) -> Result<bool, ReadError>) -> Result<bool, ReadError> {
@@ -180,10 +191,10 @@ impl Decoder {
 
     fn damage(&self, over: bool) -> Option<String> {
         if !over {
-            return if self.forgive { None } else { self.first_damage(&self.words.text()) };
+            return if self.forgive { None } else { self.first_damage(&self.stderr.text()) };
         }
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (code, words) = end.map_or((-1, self.words.text()), |end| (end.code, end.stderr));
+        let (code, words) = end.map_or((-1, self.stderr.text()), |end| (end.code, end.stderr));
         let whole = code == 0 || (self.forgive && self.reader.frames_read() > 0);
         match self.first_damage(&words) {
             Some(damage) if !self.forgive => Some(damage),
@@ -264,6 +275,15 @@ impl Read for Tap {
         }
         Ok(count)
     }
+}
+
+/// The filter that leaves a view of a picture, with a comma before it; none for the whole.
+fn crop(view: View, format: &Format) -> String {
+    if view == View::default() {
+        return String::new();
+    }
+    let (rows, columns) = view.of(format.width(), format.height());
+    format!(",crop={}:{}:{}:{}:exact=1", columns.len(), rows.len(), columns.start, rows.start)
 }
 
 /// Hardware decoders by ffmpeg's names, in the order in which they are tried.

@@ -15,8 +15,7 @@ use visus_engine::{
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
-use crate::full::{FullReport, IDENTICAL, InputFacts};
-use crate::score;
+use crate::score::{self, IDENTICAL, InputFacts, ScoreFacts, ScoreReport};
 
 /// What a plan was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,7 +230,7 @@ fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
         identical: report["identical"].as_bool().unwrap_or(false),
         scores: Scores::default(),
         elapsed: seconds.unwrap_or_default(),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     };
     let rows = rows.ok_or_else(|| fault("a row in it cannot be read"))?;
     Ok((Part { outcome, ended: part["ended"].as_bool().unwrap_or(false), rows }, asked))
@@ -317,9 +316,10 @@ fn check_hashes(plan: &Plan, report: &Value) -> Result<(), MergeError> {
 /// The first part's report with everything that belongs to its frames replaced, in the same order.
 fn written(plan: &Plan, outcome: &Outcome, format: Format, reports: &[(String, Value)]) -> Value {
     let first = &reports[0].1;
-    let facts = InputFacts::new("", format, None);
+    let input = || InputFacts::new("", format, None);
     let version = first["version"].as_str().unwrap_or_default();
-    let fresh = FullReport { version, plan, outcome, reference: &facts, distorted: &facts }.json();
+    let facts = ScoreFacts::native(version, plan, outcome, [input(), input()]);
+    let fresh = ScoreReport::new(&facts, outcome).json();
     let mut merged = first.as_object().cloned().unwrap_or_default();
     for key in OWN {
         match fresh.get(key) {

@@ -1,7 +1,7 @@
 //! From a request to its result.
 
 use serde_json::Value;
-use visus_engine::{Cancel, Outcome, Plan, Row, Sink};
+use visus_engine::{Cancel, FrameRange, Outcome, Plan, Row, Settings, Sink};
 use visus_report::part::{self, Asked};
 use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
 use visus_video::Source;
@@ -124,8 +124,9 @@ fn run_engine(
             let outcome = visus_engine::run(plan, reference, distorted, &settings, cancel, sink)?;
             Ok((outcome, None))
         }
-        Some(range) => {
-            let part = visus_engine::run_part(plan, reference, distorted, &settings, range, cancel, sink)?;
+        Some((from, to)) => {
+            let settings = Settings { range: FrameRange::Part { from, to }, ..settings };
+            let part = visus_engine::run_part(plan, reference, distorted, &settings, cancel, sink)?;
             let visus_engine::Part { outcome, ended, rows } = part;
             Ok((outcome, Some(Part { ended, rows })))
         }

@@ -15,9 +15,10 @@ use crate::event::{Event, Sink};
 use crate::lab::{Bench, Lab};
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
 use crate::samples::{self, SamplePlan};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::MAX_ENCODES;
 use crate::source::Source;
+use visus_engine::Pooling;
 
 /// What is compared.
 #[derive(Clone, Debug)]
@@ -34,32 +35,52 @@ pub struct CompareSettings {
 /// One encoder at one target.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Row {
+    /// The encoder.
     pub codec: String,
+    /// The encoder.
     pub adapter: String,
+    /// cpu, hardware or unknown.
     pub runtime_variant: String,
+    /// The ffmpeg that encoded.
     pub ffmpeg_bin: String,
+    /// Version of its library.
     pub encoder_version: String,
     /// −1 where there is none.
     pub best_crf: i32,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: Option<f64>,
+    /// How long encoding took.
     pub encode_time_ms: u64,
+    /// The pooled score.
     pub vmaf_score: Option<f64>,
+    /// The score that was asked for.
     pub target_vmaf: f64,
+    /// Whether the target was met.
     pub ok: bool,
+    /// What went wrong.
     pub error: Option<String>,
+    /// Settings that were measured on the way.
     pub bisect_samples: Vec<Sample>,
+    /// Measurements that contradict each other by more than half a point.
     pub contradictions: Vec<String>,
+    /// Whether nothing had to be computed.
     pub from_cache: bool,
 }
 
 /// Rate and quality of one encoder against the first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Delta {
+    /// The encoder.
     pub encoder: String,
+    /// The encoder that it is compared with.
     pub anchor: String,
+    /// Bjøntegaard's rate difference, by piecewise cubic interpolation; negative is better.
     pub bd_rate_percent: Option<f64>,
+    /// The same by one cubic polynomial.
     pub bd_rate_cubic_percent: Option<f64>,
+    /// Bjøntegaard's quality difference.
     pub bd_vmaf: Option<f64>,
+    /// What went wrong.
     pub error: Option<String>,
 }
 

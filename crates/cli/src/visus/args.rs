@@ -67,6 +67,8 @@ pub enum Command {
     },
     /// Print the man page
     Man,
+    /// Show the JSON Schema of an output, or list all of them
+    Schema(super::schema::SchemaArgs),
 }
 
 const SCORE_EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use visus_engine::{Column, Event, Flow, NamedModel, Outcome, Plan, Side, Sink};
-use visus_report::{full, spark, stats};
+use visus_report::{score, spark, stats};
 use visus_scoring::ErrorClass;
 
 /// Frames, speed and time left, on standard error if that is a terminal.
@@ -48,7 +48,6 @@ impl Sink for Bar {
         match event {
             Event::Started { total, .. } => self.start(total),
             Event::Progress { done } => self.0.set_position(done),
-            Event::Warning(text) => self.0.println(format!("visus: warning: {text}")),
             _ => {}
         }
         Flow::Continue
@@ -74,10 +73,10 @@ pub fn summary(plan: &Plan, outcome: &Outcome, threads: usize) -> String {
         outcome.format,
         outcome.fps(),
         if threads == 1 { "" } else { "s" },
-        outcome.level,
+        outcome.backend.cpu,
     );
     if outcome.identical {
-        let _ = writeln!(text, "{}", full::IDENTICAL);
+        let _ = writeln!(text, "{}", score::IDENTICAL);
     }
     text
 }

@@ -5,8 +5,21 @@
 //! Impairments", IEEE Transactions on Multimedia 13(5), 2011, in the fixed-point form of libvmaf. Every sum of a scale is
 //! equal to that of libvmaf's scalar path, also where that path wraps or rounds in a way of its own.
 //!
+//! The words are those of the paper and of libvmaf:
+//!
+//! | word | meaning | libvmaf | here |
+//! |---|---|---|---|
+//! | band | horizontal, vertical or diagonal detail of a wavelet scale | `band_h`, `band_v`, `band_d` | `wavelet` |
+//! | restored image | what is left of the reference's coefficients in the distorted picture | `decouple_r` | `decouple` |
+//! | additive image | the rest of the distorted picture | `decouple_a` | `decouple` |
+//! | CSF | contrast sensitivity function, a weight for each band and scale | `adm_csf` | `masking`, `settings` |
+//! | contrast masking | what of a coefficient is above the threshold that the other image makes | `adm_cm` | `masking` |
+//! | numerator, denominator | cubes of the masked restored image, and of the reference | `adm_cm`, `adm_csf_den_scale` | `score` |
+//! | AIM | additive impairment measure: the numerator with the images exchanged | `aim` | `score` |
+//!
 //! A scale is worked on row by row (`scale`) by kernels over rows: `wavelet`, `decouple`, `masking`. Number formats of the
-//! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`.
+//! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`. The sums of a scale are
+//! integers ([`AdmSums`]); [`AdmFinish`] alone turns them into scores.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -93,19 +106,19 @@ struct Adm {
     info: &'static Info,
     settings: Settings,
     keys: Vec<Key>,
-    /// Nobody reads what depends on added detail.
+    /// Nobody reads what depends on the additive image.
     lean: bool,
 }
 
-/// The keys that depend on added detail.
-const OF_ADDED_DETAIL: [usize; 2] = [1, 2];
+/// The keys that depend on the additive image.
+const OF_AIM: [usize; 2] = [1, 2];
 
 /// Raw numbers are the scores, but for those that nobody reads.
 struct LeanFold;
 
 impl Fold for LeanFold {
     fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit) {
-        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_ADDED_DETAIL.contains(key)) {
+        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_AIM.contains(key)) {
             out.score(key, index, *value);
         }
     }
@@ -132,10 +145,10 @@ impl Metric for Adm {
     }
 
     fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {
-        if !self.settings.added_detail || OF_ADDED_DETAIL.iter().any(|key| is_read(&self.keys[*key])) {
+        if !self.settings.aim || OF_AIM.iter().any(|key| is_read(&self.keys[*key])) {
             return None;
         }
-        let settings = Settings { added_detail: false, ..self.settings };
+        let settings = Settings { aim: false, ..self.settings };
         Some(Box::new(Self { info: self.info, settings, keys: self.keys.clone(), lean: true }))
     }
 

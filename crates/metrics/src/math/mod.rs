@@ -26,12 +26,12 @@
 //! * Rounding is to nearest, ties to even, as always in Rust.
 //! * Where the result is NaN, its sign and payload are unspecified.
 //! * `sin` and `cos` have the reference's bits for `|x| < 105_414_350`. Beyond that the argument
-//!   is reduced by another method, at least as accurate; see [`sin`].
+//!   is reduced by another method, at least as accurate; see `sin`.
 //!
 //! # Speed
 //!
 //! [`f64::mul_add`] is one instruction where the target has it and a slower, equally exact,
-//! library call where it has not. [`exp`] is inlined into its caller, so a caller compiled for a
+//! library call where it has not. [`exp`](fn@exp) is inlined into its caller, so a caller compiled for a
 //! target with FMA, or marked with that target feature, gets the fast form: about a tenth of the
 //! time.
 
@@ -48,16 +48,16 @@ mod tables;
 mod tests;
 mod trig;
 
-pub use atan2::atan2;
+pub(crate) use atan2::atan2;
 pub use exp::exp;
-pub use log::{log, log10};
-pub use log2::log2;
-pub use pow::pow;
-pub use single::{log2f, powf, powf_in_range};
-pub use trig::{cos, sin};
+pub(crate) use log::log10;
+pub(crate) use log2::log2;
+pub(crate) use pow::pow;
+pub(crate) use single::{log2f, powf, powf_in_range};
+pub(crate) use trig::{cos, sin};
 
 /// The figures of [`powf`], for vectors that take its steps.
 #[cfg(target_arch = "x86_64")]
-pub mod powf_tables {
-    pub use super::tables::single::{EXP2_POLY, EXP2_POWERS, LOG2_CENTRES, POWF_LOG2_POLY};
+pub(crate) mod powf_tables {
+    pub(crate) use super::tables::single::{EXP2_POLY, EXP2_POWERS, LOG2_CENTRES, POWF_LOG2_POLY};
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use visus_child::{Broken, Errand, Finished};
+use visus_child::{ChildCommand, Finished, RunError, Sandbox};
 use visus_engine::ModelSource;
 use visus_report::score::{InputFacts, ModelFacts, ScoreFacts};
 use visus_scoring::names::RequestedModel;
@@ -52,6 +52,8 @@ pub fn missing(binary: &Path) -> String {
 const SHOWN: usize = 2000;
 /// The largest report that is read.
 const MAX_REPORT: u64 = 1 << 30;
+/// Memory of the child, at most.
+const MAX_MEMORY: u64 = 16 << 30;
 
 impl External<'_> {
     fn help(&self) -> Help {
@@ -158,7 +160,7 @@ impl External<'_> {
         let output = OpenedFile::temporary().map_err(no_file)?;
         let args = run.arguments(places, &output, raw, skip)?;
         context.progress(0, None, "scoring in a child process");
-        let finished = self.run(args, context)?;
+        let finished = self.run(args, run.sandbox(places, &output), context)?;
         if finished.code != 0 {
             let text = format!("vmaf exited {}: {}", finished.code, places.words(&finished));
             return Err(ToolError::Failed(text));
@@ -190,25 +192,28 @@ impl External<'_> {
         Ok(ScoreReport { facts, outcome, text: written, precision, detail, shots: None })
     }
 
-    fn run(&self, args: Vec<OsString>, context: &Context) -> Result<Finished, ToolError> {
-        let errand = Errand {
+    /// Runs the child, which may read the videos and models, write its report, and touch nothing else.
+    fn run(&self, args: Vec<OsString>, sandbox: Sandbox, context: &Context) -> Result<Finished, ToolError> {
+        let command = ChildCommand {
             program: self.binary.to_path_buf(),
             args,
             limit: self.limit,
             launcher: self.launcher.map(Path::to_path_buf),
+            sandbox,
+            ..ChildCommand::default()
         };
-        let mut told = 0;
+        let mut reported = 0;
         let tick = || {
             let seconds = context.elapsed().as_secs();
-            if seconds > told {
-                told = seconds;
+            if seconds > reported {
+                reported = seconds;
                 context.progress(seconds, None, format!("the child process works, {seconds} s"));
             }
         };
-        visus_child::run(&errand, || context.cancel.is_fired(), tick).map_err(|broken| match broken {
-            Broken::Start(error) => ToolError::Failed(format!("vmaf cannot be started: {error}")),
-            Broken::TimedOut => ToolError::TimedOut { limit: self.limit },
-            Broken::Cancelled => ToolError::Cancelled,
+        visus_child::run(&command, || context.cancel.is_fired(), tick).map_err(|error| match error {
+            RunError::Start(error) => ToolError::Failed(format!("vmaf cannot be started: {error}")),
+            RunError::TimedOut => ToolError::TimedOut { limit: self.limit },
+            RunError::Cancelled => ToolError::Cancelled,
         })
     }
 }
@@ -238,8 +243,8 @@ fn precision_note(task: &ScoreTask, help: &Help) -> Option<String> {
 struct Chosen {
     /// The words for `-m`; presets bring their models by themselves.
     words: Option<String>,
-    /// Keeps the file open that the words point to.
-    _file: Option<OpenedFile>,
+    /// The file that the words point to.
+    file: Option<OpenedFile>,
     facts: ModelFacts,
 }
 
@@ -260,7 +265,7 @@ fn chosen(task: &ScoreTask, resolved: &Resolved) -> Result<Vec<Chosen>, ToolErro
         let sha256 = file.is_some().then(|| model.sha256.clone());
         let label = cleaned(&model.label);
         let facts = ModelFacts { name: spec.name.clone(), label, sha256, ..ModelFacts::default() };
-        chosen.push(Chosen { words: (place < own).then_some(words), _file: file, facts });
+        chosen.push(Chosen { words: (place < own).then_some(words), file, facts });
     }
     Ok(chosen)
 }
@@ -329,6 +334,18 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn sandbox(&self, places: &Places, output: &OpenedFile) -> Sandbox {
+        let models = self.models.iter().filter_map(|model| model.file.as_ref());
+        let videos = places.0.iter().map(|(place, _)| place);
+        Sandbox {
+            read: models.chain(videos).map(|place| place.path().to_path_buf()).collect(),
+            write: vec![output.path().to_path_buf()],
+            memory: Some(MAX_MEMORY),
+            file_bytes: Some(MAX_REPORT),
+            devices: self.task.backend != "cpu" && self.help.available() != ["cpu"],
+        }
+    }
+
     fn arguments(
         &self,
         places: &Places,

@@ -62,7 +62,7 @@ fn outcome(reference: &InputFacts, frames: u64, subsample: u64, scores: Scores, 
         identical: false,
         scores,
         elapsed: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     }
 }
 

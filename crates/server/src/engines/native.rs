@@ -106,7 +106,7 @@ fn score_alone(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolEr
     notes.extend_from_slice(&tiny.model.notes);
     notes.push("no_reference: only the distorted video was scored".to_owned());
     let mut facts = ScoreFacts::new(EngineKind::Native, crate::VERSION, &outcome, [input.clone(), input]);
-    facts.provenance.cpu_level = Some(outcome.level.name().to_owned());
+    facts.provenance.cpu_level = Some(outcome.backend.cpu.name().to_owned());
     facts.provenance.models = vec![tiny.facts()];
     (facts.backend_requested, facts.notes) = (task.backend, notes);
     let report = ScoreReport {

@@ -80,7 +80,7 @@ impl TinyTask {
             identical: false,
             scores: Scores::from_columns(scored.columns, Vec::new()),
             elapsed: started.elapsed(),
-            level: options.level,
+            backend: options.level.into(),
         })
     }
 

@@ -49,7 +49,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         identical: false,
         scores,
         elapsed: Duration::from_secs(100),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     };
     let mut facts = ScoreFacts::new(EngineKind::Native, crate::VERSION, &outcome, [input(), input()]);
     facts.provenance.cpu_level = Some("avx512".to_owned());

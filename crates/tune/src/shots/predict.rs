@@ -16,12 +16,19 @@ pub struct PredictSettings {
 /// A shot with its guess; `end_frame` is inclusive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PredictedShot {
+    /// Its number, from 0.
     pub shot_id: usize,
+    /// First frame.
     pub start_frame: u64,
+    /// Its last frame.
     pub end_frame: u64,
+    /// Number of frames.
     pub frames: u64,
+    /// Mean gradient of luma, on the 8-bit scale.
     pub mean_complexity: f64,
+    /// Mean difference of luma from frame to frame, on the 8-bit scale.
     pub mean_motion: f64,
+    /// The setting that is expected to meet the target.
     pub predicted_crf: i32,
 }
 

@@ -14,10 +14,11 @@ use crate::find::place;
 use crate::lab::{Bench, Lab, Made};
 use crate::mp4;
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::MAX_ENCODES;
 use crate::source::{Source, Window};
-use crate::tools::file_url;
+use crate::tools::{Files, file_url};
+use visus_engine::Pooling;
 
 /// What is planned.
 #[derive(Clone, Debug)]
@@ -33,29 +34,44 @@ pub struct ShotSettings {
 /// One shot's setting; `end_frame` is exclusive.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShotRow {
+    /// First frame.
     pub start_frame: u64,
+    /// The frame after its last.
     pub end_frame: u64,
     /// −1 where none could be measured.
     pub crf: i32,
+    /// The score on the shot's frames.
     pub predicted_vmaf: Option<f64>,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: Option<f64>,
     /// How it begins: start, cut, fade or dissolve.
     pub begins_with: &'static str,
+    /// Whether the target was met.
     pub ok: bool,
+    /// What went wrong.
     pub error: Option<String>,
+    /// Measurements that contradict each other by more than half a point.
     pub contradictions: Vec<String>,
+    /// Whether nothing had to be computed.
     pub from_cache: bool,
 }
 
 /// The joined encode, measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Joined {
+    /// The file.
     pub path: String,
+    /// Number of frames.
     pub frames: u64,
+    /// Bytes of the video.
     pub bytes: u64,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
+    /// The score on the shot's frames.
     pub predicted_vmaf: f64,
+    /// The score of the joined encode.
     pub achieved_vmaf: f64,
+    /// The codec as RFC 6381 writes it.
     pub codecs: String,
 }
 
@@ -107,7 +123,8 @@ pub fn tune(
     sink: Sink<'_>,
 ) -> Result<ShotPlan, TuneError> {
     let mut choices = settings.choices.clone();
-    choices.extra.extend(joinable(settings.adapter));
+    let joining = settings.adapter.join.map(|(option, value)| (option.to_owned(), value.to_owned()));
+    choices.extra.extend(joining);
     let (recipe, available) = lab.recipe(settings.adapter, source, &choices, None)?;
     let frames = shots.frames / shots.shots.len().max(1) as u64;
     let recipes = vec![recipe.clone(); shots.shots.len()];
@@ -216,16 +233,6 @@ fn row(
     row
 }
 
-/// Options without which encodes of one encoder with different settings do not make one stream.
-fn joinable(adapter: &Adapter) -> Vec<(String, String)> {
-    let option = match adapter.name {
-        "libx264" => ("x264-params", "stitchable=1"),
-        "libx265" => ("x265-params", "repeat-headers=1"),
-        _ => return Vec::new(),
-    };
-    vec![(option.0.to_owned(), option.1.to_owned())]
-}
-
 fn output_name(settings: &ShotSettings) -> PathBuf {
     settings.output.clone().unwrap_or_else(|| PathBuf::from("output.mp4"))
 }
@@ -284,7 +291,8 @@ fn join(
         .chain(["-v", "error", "-progress", "pipe:1"].map(str::to_owned))
         .map(Into::into)
         .collect();
-    let finished = lab.tools.work(&with_output_last(args), &lab.cancel, |_| {})?;
+    let files = Files { read: &[], folder: joined.parent() };
+    let finished = lab.tools.work(&with_output_last(args), files, &lab.cancel, |_| {})?;
     if finished.code != 0 {
         let reason = crate::encoders::reason(&finished.stderr);
         return Err(TuneError::Score { what: "joining the shots".to_owned(), reason });

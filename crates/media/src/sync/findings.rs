@@ -1,0 +1,476 @@
+//! What pairing found out, frame by frame and in figures.
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+use visus_engine::Side;
+
+use crate::sync::evidence::FLOOR;
+use crate::sync::look::Look;
+use crate::sync::plan::Start;
+
+/// How frames are paired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// One after another, as they come.
+    Off,
+    /// Find where the two begin, then one after another.
+    Offset,
+    /// Find drops and repeated frames as well, and stay in step.
+    #[default]
+    Full,
+}
+
+impl Sync {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Offset => "offset",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl std::str::FromStr for Sync {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "off" => Ok(Self::Off),
+            "offset" => Ok(Self::Offset),
+            "full" => Ok(Self::Full),
+            _ => Err(format!("'{text}' is not a way to pair frames; it is off, offset or full")),
+        }
+    }
+}
+
+/// Frames in a row, by their numbers in both files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub reference: u64,
+    pub distorted: u64,
+    pub count: u64,
+}
+
+impl Run {
+    fn json(&self) -> Value {
+        json!({ "reference": self.reference, "distorted": self.distorted, "count": self.count })
+    }
+}
+
+/// Runs of frames that share a fate. Only the first are listed; all are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    pub listed: Vec<Run>,
+    pub frames: u64,
+}
+
+/// Reports stay readable, and memory bounded, when every other frame is missing.
+const LISTED: usize = 200;
+
+impl Runs {
+    /// Adds a frame; `steps` says by how much the two numbers grow within a run.
+    fn add(&mut self, reference: u64, distorted: u64, steps: (u64, u64)) {
+        self.frames += 1;
+        if let Some(last) = self.listed.last_mut() {
+            let next = (last.reference + last.count * steps.0, last.distorted + last.count * steps.1);
+            if next == (reference, distorted) {
+                last.count += 1;
+                return;
+            }
+        }
+        if self.listed.len() < LISTED {
+            self.listed.push(Run { reference, distorted, count: 1 });
+        }
+    }
+
+    fn json(&self) -> Value {
+        let listed: Vec<Value> = self.listed.iter().map(Run::json).collect();
+        json!({ "frames": self.frames, "runs": listed, "complete": self.listed.iter().map(|run| run.count).sum::<u64>() == self.frames })
+    }
+}
+
+impl Doubts {
+    fn add(&mut self, reference: u64, distorted: u64, shift: Option<i32>) {
+        self.frames += 1;
+        if let Some((last, others)) = self.listed.last_mut() {
+            let next = (last.reference + last.count, last.distorted + last.count);
+            if next == (reference, distorted) && *others == shift {
+                last.count += 1;
+                return;
+            }
+        }
+        if self.listed.len() < LISTED {
+            self.listed.push((Run { reference, distorted, count: 1 }, shift));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let listed = self.listed.iter().map(|(run, shift)| {
+            json!({ "reference": run.reference, "distorted": run.distorted, "count": run.count, "alternative_shift": shift })
+        });
+        let complete = self.listed.iter().map(|(run, _)| run.count).sum::<u64>() == self.frames;
+        json!({ "frames": self.frames, "runs": listed.collect::<Vec<_>>(), "complete": complete })
+    }
+}
+
+/// How two pictures lie over each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Laid {
+    #[default]
+    Whole,
+    /// Only what no black bar hides was looked at.
+    WithoutBars,
+    /// One picture is fitted between its bars: the same film, at another place.
+    Fitted,
+}
+
+/// How surely a pair belongs together, beside its neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing was compared.
+    #[default]
+    None,
+    Sure,
+    /// Neighbours would fit as well.
+    Unclear,
+    /// A neighbour would fit better.
+    Contradicted,
+    /// The distorted video stands still while the reference moves.
+    Frozen,
+    /// The pictures are not alike.
+    Unlike,
+}
+
+impl Check {
+    /// How far around a pair is looked.
+    const AROUND: usize = 25;
+    /// Frames of the reference that differ by less than this (square levels) are one picture.
+    const SAME: f32 = 0.02;
+
+    /// Compares the pair at the front with pairs of one of its frames and a later one of the other side.
+    pub(crate) fn of_front(look: &dyn Look) -> Self {
+        let (reference, distorted) = look.lengths();
+        let own = look.distance(0, 0).max(FLOOR);
+        let later = |count: usize| 1..count.min(Self::AROUND + 1);
+        let rows = later(reference).filter(|at| look.within(0, 0, *at) >= Self::SAME);
+        // While the reference stands still, later frames of the other show the same, better or worse coded.
+        let columns = later(distorted.min(reference)).filter(|at| look.within(0, 0, *at) >= Self::SAME);
+        let rows = rows.map(|at| look.distance(at, 0));
+        let other = columns.map(|at| look.distance(0, at)).chain(rows).fold(f32::MAX, f32::min).max(FLOOR);
+        match (own * 2.0 <= other, other * 2.0 < own) {
+            (true, _) => Self::Sure,
+            (_, true) => Self::Contradicted,
+            _ => Self::Unclear,
+        }
+    }
+}
+
+/// What is known of one pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Noted {
+    /// Numbers of its frames in both files.
+    pub reference: u64,
+    pub distorted: u64,
+    /// How much the reference changes from the pair before, on the scale of 8 bits.
+    pub change: f32,
+    /// How far the two are apart where they are farthest.
+    pub farthest: f32,
+    pub check: Check,
+    /// Another pairing explains the frame nearly as well; with the frame of the reference that lies so much later, or with
+    /// none.
+    pub doubt: Option<Option<i32>>,
+}
+
+/// What is known once the streams have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tail {
+    /// The side that goes on after the other has ended.
+    pub longer: Option<Side>,
+    /// Frames of both files, of those that were read to their end.
+    pub counted: [Option<u64>; 2],
+    /// Frames after the last pair that only repeat it.
+    pub copies: [u64; 2],
+}
+
+/// Pair by pair, everything that is known. A report is made of that part of it that was scored: what was read ahead does not
+/// show.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    pub sync: Sync,
+    pub start: Option<Start>,
+    pub searched_far: bool,
+    pub pairs: Vec<Noted>,
+    pub tail: Option<Tail>,
+    /// Frames of the distorted video that show two frames of the reference at once.
+    pub blended: Vec<u64>,
+    pub brightness: Option<(f32, f32)>,
+    pub bars: [[usize; 4]; 2],
+    pub laid: Laid,
+}
+
+impl Log {
+    /// What was found about these pairs, and if `ended`, about what follows the last of them.
+    pub fn findings(&self, scored: Range<u64>, ended: bool) -> Findings {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.pairs.len());
+        let scored = place(scored.start)..place(scored.end);
+        let mut all = Findings {
+            sync: self.sync,
+            start: self.start,
+            searched_far: self.searched_far,
+            brightness: self.brightness,
+            bars: self.bars,
+            laid: self.laid,
+            ..Findings::default()
+        };
+        for at in scored.clone() {
+            all.add(&self.pairs[at], at.checked_sub(1).map(|before| &self.pairs[before]));
+        }
+        all.add_blends(&self.blended);
+        if let Some(tail) = self.tail.filter(|_| ended && scored.end == self.pairs.len()) {
+            all.end(&tail, self.pairs.last());
+        }
+        all
+    }
+}
+
+/// Everything that pairing found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    pub sync: Sync,
+    /// Where the streams meet, if that was looked for.
+    pub start: Option<Start>,
+    /// Where small copies of both files were looked at to their ends.
+    pub searched_far: bool,
+    pub pairs: u64,
+    /// Frames of the reference that the distorted video does not have: dropped.
+    pub missing: Runs,
+    /// Frames of the distorted video that the reference does not have: doubled.
+    pub extra: Runs,
+    /// Pairs in which the distorted video stands still while the reference moves.
+    pub frozen: Runs,
+    /// Pairs whose pictures are not alike.
+    pub unlike: Runs,
+    /// Pairs for which another pairing would explain the pictures nearly as well.
+    pub doubtful: Doubts,
+    /// Pairs whose distorted frame shows two frames of the reference at once.
+    pub blended: Runs,
+    /// Pairs that were re-checked against their neighbours: sure, unclear, contradicted.
+    pub checks: [u64; 3],
+    /// The side that goes on after the other has ended.
+    pub longer: Option<Side>,
+    /// How much the reference changes from pair to pair, on the scale of 8 bits; the first is 0.
+    pub changes: Vec<f32>,
+    /// How far the two are apart in every pair, at the place where they are farthest, on the scale of 8 bits; 0 for those that
+    /// are frozen or unlike altogether.
+    pub farthest: Vec<f32>,
+    /// Brightness of the distorted video against the reference: factor and summand, on the scale of 8 bits.
+    pub brightness: Option<(f32, f32)>,
+    /// Black rows and columns at the edges, in samples of the files: top, bottom, left, right.
+    pub bars: [[usize; 4]; 2],
+    /// How the pictures were laid over each other to pair them.
+    pub laid: Laid,
+    /// Frames of both files, of those that were read to their end.
+    pub counted: [Option<u64>; 2],
+    /// What decoders complained about where damage is forgiven.
+    pub complaints: Vec<String>,
+    /// Numbers of the distorted frames of all pairs.
+    shown: Vec<(u64, u64)>,
+}
+
+/// Runs of pairs of which another pairing is nearly as likely.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// Each with by how many frames of the reference the other pairing is later; `None`: the frames have no counterpart there.
+    pub listed: Vec<(Run, Option<i32>)>,
+    pub frames: u64,
+}
+
+/// A cut is a change of more than this from one frame to the next (mean absolute difference of luma, 8-bit scale).
+pub const CUT: f32 = 12.0;
+
+impl Findings {
+    /// Frames of the reference before the first that the distorted video has; negative if that one begins earlier.
+    pub fn offset(&self) -> i64 {
+        self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
+    }
+
+    /// Pairs at which a new shot begins; the first is 0. A cut is a large change between quiet neighbours: fast motion is
+    /// none.
+    pub fn shots(&self) -> Vec<u64> {
+        const CONTRAST: f32 = 3.0;
+        let quiet = |place: usize, peak: f32| {
+            place == 0 || self.changes.get(place).is_none_or(|change| change * CONTRAST < peak)
+        };
+        let is_cut = |at: usize, change: f32| change > CUT && quiet(at - 1, change) && quiet(at + 1, change);
+        let all = self.changes.iter().enumerate().filter(|(at, change)| *at == 0 || is_cut(*at, **change));
+        all.map(|(at, _)| at as u64).collect()
+    }
+
+    /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
+    /// or something that only one side shows. An encoder's own faults grow and shrink less from frame to frame.
+    pub fn patches(&self) -> Vec<u64> {
+        const LEVELS: f32 = 24.0;
+        const TIMES: f32 = 6.0;
+        let mut sorted = self.farthest.clone();
+        sorted.sort_by(f32::total_cmp);
+        let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(0.0);
+        let limit = LEVELS.max(TIMES * usual);
+        (0..).zip(&self.farthest).filter(|(_, value)| **value > limit).map(|(index, _)| index).collect()
+    }
+
+    /// Adds a pair; frames between it and the one before belong to none.
+    fn add(&mut self, pair: &Noted, before: Option<&Noted>) {
+        if let Some(before) = before {
+            (before.reference + 1..pair.reference).for_each(|at| self.add_missing(at, before.distorted + 1));
+            (before.distorted + 1..pair.distorted).for_each(|at| self.add_extra(pair.reference, at));
+        }
+        let (reference, distorted) = (pair.reference, pair.distorted);
+        self.pairs += 1;
+        self.changes.push(pair.change);
+        self.farthest.push(pair.farthest);
+        match pair.check {
+            Check::None => {}
+            Check::Sure => self.checks[0] += 1,
+            Check::Unclear => self.checks[1] += 1,
+            Check::Contradicted => self.checks[2] += 1,
+            Check::Frozen => self.frozen.add(reference, distorted, (1, 1)),
+            Check::Unlike => self.unlike.add(reference, distorted, (1, 1)),
+        }
+        if let Some(shift) = pair.doubt {
+            self.doubtful.add(reference, distorted, shift);
+        }
+        self.shown.push((reference, distorted));
+    }
+
+    fn add_blends(&mut self, blended: &[u64]) {
+        let (first, last) = (self.shown.first().map(|pair| pair.1), self.shown.last().map(|pair| pair.1));
+        let within = |frame: &&u64| first.is_some_and(|first| first <= **frame) && last >= Some(**frame);
+        for frame in blended.iter().filter(within) {
+            if let Ok(at) = self.shown.binary_search_by_key(frame, |pair| pair.1) {
+                self.blended.add(self.shown[at].0, *frame, (1, 1));
+            }
+        }
+    }
+
+    fn end(&mut self, tail: &Tail, last: Option<&Noted>) {
+        (self.longer, self.counted) = (tail.longer, tail.counted);
+        let next = last.map_or((0, 0), |last| (last.reference + 1, last.distorted + 1));
+        (0..tail.copies[0]).for_each(|at| self.add_missing(next.0 + at, next.1));
+        (0..tail.copies[1]).for_each(|at| self.add_extra(next.0, next.1 + at));
+    }
+
+    fn add_missing(&mut self, reference: u64, distorted: u64) {
+        self.missing.add(reference, distorted, (1, 0));
+    }
+
+    fn add_extra(&mut self, reference: u64, distorted: u64) {
+        self.extra.add(reference, distorted, (0, 1));
+    }
+
+    pub fn json(&self) -> Value {
+        let share = |count: u64| count as f64 / self.checks.iter().sum::<u64>().max(1) as f64;
+        json!({
+            "summary": self.words(),
+            "sync": self.sync.name(),
+            "offset": self.offset(),
+            "confidence": self.start.map(|start| rounded(start.confidence)),
+            "likeness": self.start.and_then(|start| start.likeness).map(rounded),
+            "searched_far": self.searched_far,
+            "pairs": self.pairs,
+            "dropped": self.missing.json(),
+            "duplicated": self.extra.json(),
+            "frozen": self.frozen.json(),
+            "unlike": self.unlike.json(),
+            "doubtful": self.doubtful.json(),
+            "blended": self.blended.json(),
+            "recheck": {
+                "sure": share(self.checks[0]),
+                "unclear": share(self.checks[1]),
+                "contradicted": share(self.checks[2]),
+            },
+            "longer_input": self.longer.map(|side| side.to_string()),
+            "shots": self.shots(),
+        })
+    }
+
+    /// Pairing in one sentence.
+    pub fn words(&self) -> String {
+        let Some(start) = self.start else {
+            return "frames are paired one after another, without looking at their content".to_owned();
+        };
+        let offset = match self.offset() {
+            0 => "both begin with the same frame".to_owned(),
+            late @ 1.. => format!("the distorted video begins {} later", frames(late.unsigned_abs())),
+            early => format!("the distorted video begins {} earlier", frames(early.unsigned_abs())),
+        };
+        let mut words = format!("{offset} (confidence {:.2})", start.confidence);
+        for (runs, what, side) in [
+            (&self.missing, "dropped", Side::Reference),
+            (&self.extra, "doubled", Side::Distorted),
+            (&self.frozen, "frozen", Side::Distorted),
+            (&self.unlike, "not alike", Side::Distorted),
+        ] {
+            if runs.frames > 0 {
+                words.push_str(&format!("; {} {what}{}", frames(runs.frames), places(runs, side)));
+            }
+        }
+        words
+    }
+}
+
+/// Where the first runs are.
+fn places(runs: &Runs, side: Side) -> String {
+    const SHOWN: usize = 4;
+    let first = |run: &Run| if side == Side::Reference { run.reference } else { run.distorted };
+    let place = |run: &Run| match run.count {
+        1 => first(run).to_string(),
+        count => format!("{}-{}", first(run), first(run) + count - 1),
+    };
+    let shown: Vec<String> = runs.listed.iter().take(SHOWN).map(place).collect();
+    let more = if runs.listed.len() > SHOWN { ", …" } else { "" };
+    format!(" ({side} {}{more})", shown.join(", "))
+}
+
+pub(crate) fn frames(count: u64) -> String {
+    format!("{count} frame{}", if count == 1 { "" } else { "s" })
+}
+
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_grow_and_are_cut() {
+        let mut findings = Findings::default();
+        (10..13).for_each(|frame| findings.add_missing(frame, 10));
+        findings.add_missing(20, 17);
+        assert_eq!(findings.missing.listed.len(), 2);
+        assert_eq!(findings.missing.listed[0], Run { reference: 10, distorted: 10, count: 3 });
+        (0..10_000).for_each(|frame| findings.add_extra(3 * frame, 5 * frame));
+        assert_eq!((findings.extra.listed.len(), findings.extra.frames), (LISTED, 10_000));
+        assert!(findings.json()["duplicated"]["complete"] == false);
+    }
+
+    #[test]
+    fn words_for_people() {
+        let start =
+            Start { skip_reference: 5, skip_distorted: 0, confidence: 0.98, likeness: Some(0.99), pairs: 50 };
+        let mut findings = Findings { start: Some(start), ..Findings::default() };
+        findings.add_missing(40, 35);
+        assert_eq!(
+            findings.words(),
+            "the distorted video begins 5 frames later (confidence 0.98); 1 frame dropped (reference 40)"
+        );
+    }
+
+    #[test]
+    fn cuts_begin_shots() {
+        let findings = Findings { changes: vec![0.0, 1.0, 30.0, 2.0], ..Findings::default() };
+        assert_eq!(findings.shots(), [0, 2]);
+    }
+}
