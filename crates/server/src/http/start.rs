@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::settings::{Flags, Settings, StartError, TOKEN};
 use super::signals::Signals;
-use super::{Door, log, otel};
+use super::{HttpServer, log, otel};
 use crate::Server;
 use crate::config::{self, Config, Threading};
 
@@ -49,14 +49,14 @@ async fn answer(settings: Settings, config: Config) -> Result<(), StartError> {
     let mut signals = Signals::new()?;
     let made_up = settings.access.made_up().map(str::to_owned);
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let door = Door::bind(settings, Server::new(config)).await?;
+    let door = HttpServer::bind(settings, Server::new(config)).await?;
     announce(&door, scheme, made_up.as_deref());
     door.run(async || signals.next().await).await;
     Ok(())
 }
 
 /// Where to find the server, whatever the log level; and the token, this once.
-fn announce(door: &Door, scheme: &str, made_up: Option<&str>) {
+fn announce(door: &HttpServer, scheme: &str, made_up: Option<&str>) {
     if let Some(address) = door.address() {
         let text = format!(
             "listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json"
