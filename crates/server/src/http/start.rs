@@ -26,7 +26,7 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     log::start(level, &traces);
     let settings = Settings::new(flags, &environment)?;
     let core = config::Flags { http: true, ..core.clone() };
-    let config = Config::read(&core, &environment).map_err(other)?;
+    let config = Config::read(&core, &environment).map_err(StartError::Config)?;
     let runtime = runtime(&environment)?;
     let result = runtime.block_on(answer(settings, config));
     runtime.shutdown_timeout(LEFTOVERS);
@@ -38,7 +38,7 @@ fn other(error: impl std::fmt::Display) -> StartError {
 }
 
 fn runtime(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Runtime, StartError> {
-    let mut builder = match config::threading(environment).map_err(other)? {
+    let mut builder = match config::threading(environment).map_err(StartError::Config)? {
         Threading::Single => Builder::new_current_thread(),
         Threading::Multi => Builder::new_multi_thread(),
     };
