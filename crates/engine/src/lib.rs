@@ -23,6 +23,7 @@ mod crew;
 mod event;
 mod feed;
 pub mod fuzzing;
+mod memory;
 pub mod model;
 mod pair;
 mod part;

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use visus_metrics::{Level, MetricError};
+use visus_video::budget::OverBudget;
 use visus_video::{Format, ReadError, Source};
 
 use crate::collect::Collector;
 use crate::feed::{Chroma, Input, Reader, Turn};
+use crate::memory::Needs;
 use crate::pair::{Differs, Job, PairEnd, Pairing};
 use crate::part::Part;
 use crate::span::Span;
@@ -96,8 +98,19 @@ pub enum EngineError {
     UnlistedStart { from: u64, step: u64 },
     #[error("there is no pair of frames to score")]
     NoFrames,
+    #[error(transparent)]
+    Memory(OverBudget),
     #[error("cancelled")]
     Cancelled,
+}
+
+impl EngineError {
+    fn from_budget(error: OverBudget) -> Self {
+        match error {
+            OverBudget::Cancelled => Self::Cancelled,
+            other => Self::Memory(other),
+        }
+    }
 }
 
 /// How long a wait lasts before it looks at the cancel switch.
@@ -147,7 +160,10 @@ pub(crate) fn run_span(
     let started = Instant::now();
     let format = common_format(&*reference, &*distorted)?;
     let total = expected_frames(&*reference, &*distorted, settings, &span);
-    let (threads, hands) = division_of_work(settings.threads, total);
+    let (all_threads, _room) = Needs::of(plan, &format)
+        .reserve(settings.threads, &format, cancel)
+        .map_err(EngineError::from_budget)?;
+    let (threads, hands) = division_of_work(all_threads, total);
     let workers: Result<Vec<_>, _> =
         (0..threads).map(|_| Worker::new(plan, &format, settings.level, settings.subsample, hands)).collect();
     let mut workers = workers?;
@@ -174,7 +190,7 @@ pub(crate) fn run_span(
     }
     let pairing = Pairing { span: &span, history: plan.history(), differs: &differs };
     let team = Team { workers: &mut workers, pairing, collector: &mut collector, cancel };
-    let end = match reading(settings.threads, &inputs) {
+    let end = match reading(all_threads, &inputs) {
         Reading::Alone => team.alone(inputs, sink),
         Reading::InTurn => team.in_turn(inputs, sink),
         Reading::Apart => team.apart(inputs, sink),

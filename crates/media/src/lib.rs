@@ -16,6 +16,7 @@ mod decode;
 mod error;
 mod facts;
 mod findings;
+mod memory;
 mod open;
 mod pair;
 mod pixfmt;

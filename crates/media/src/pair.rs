@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded};
 use visus_engine::{Cancel, Side};
+use visus_video::budget::Reservation;
 use visus_video::{ColourRange, Format, Frame, Info, Pool, PooledFrame, ReadError, Source};
 
 use crate::MediaError;
@@ -65,6 +66,8 @@ pub struct Threads {
     halt: Cancel,
     pools: [Pool; 2],
     handles: Mutex<Vec<JoinHandle<()>>>,
+    /// What frames and decoders take.
+    _room: Reservation,
 }
 
 impl Threads {
@@ -112,10 +115,16 @@ pub(crate) fn start(
     let grid = Grid::for_formats(streams[0].source.format(), streams[1].source.format());
     let capacity = capacity(streams.each_ref().map(|stream| stream.source.format()));
     let findings = Arc::new(Mutex::new(Findings { sync, ..Findings::default() }));
-    let pools =
-        streams.each_ref().map(|stream| Pool::new(*stream.source.format(), capacity + 2 * UNDERWAY + 4));
-    let threads =
-        Arc::new(Threads { halt: halt.clone(), pools: pools.clone(), handles: Mutex::new(Vec::new()) });
+    let held = capacity + 2 * UNDERWAY + 4;
+    let formats = streams.each_ref().map(|stream| stream.source.format());
+    let room = crate::memory::reserve(formats, &streams[0].target.format, held, cancel)?;
+    let pools = formats.map(|format| Pool::new(*format, held));
+    let threads = Arc::new(Threads {
+        halt: halt.clone(),
+        pools: pools.clone(),
+        handles: Mutex::new(Vec::new()),
+        _room: room,
+    });
     let rates = streams.each_ref().map(|stream| stream.rate);
     let (outputs, receivers): (Vec<Sender<Given>>, Vec<Receiver<Given>>) =
         (0..2).map(|_| bounded(UNDERWAY)).unzip();

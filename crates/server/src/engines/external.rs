@@ -14,7 +14,7 @@ use super::encoded::{self, Decoders, Encoded, Opened, Videos};
 use super::place::Place;
 use super::probe::{Help, Probes};
 use super::{Bytes, DEVICES, Input, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
-use super::{feed, foreign};
+use super::{feed, foreign, render};
 use crate::ToolError;
 use crate::config::EngineKind;
 use crate::error::cleaned;
@@ -122,7 +122,7 @@ impl External<'_> {
         context: &Context,
     ) -> Result<ScoreReport, ToolError> {
         let mut notes = task.notes.clone();
-        let models = chosen(&task, &reference, &mut notes);
+        let models = chosen(&task, &reference, &mut notes)?;
         let run = Run::new(&task, &models, places, help)?;
         context.progress(0, None, "scoring in a child process");
         let finished = self.run(&run, context)?;
@@ -133,7 +133,7 @@ impl External<'_> {
                 run.words(&finished)
             )));
         }
-        let text = run.output.content(MAX_REPORT).map_err(|error| foreign::unreadable(&error))?;
+        let text = content(&run.output, MAX_REPORT).map_err(|error| foreign::unreadable(&error))?;
         if let Some(note) = precision_note(&task, help) {
             notes.push(note);
         }
@@ -230,28 +230,32 @@ struct Chosen {
     /// The words for `-m`; presets bring theirs by themselves.
     words: Option<String>,
     /// Keeps the file open that the words point to.
-    _file: Option<Place>,
+    file: Option<Place>,
     facts: ModelFacts,
 }
 
-fn chosen(task: &ScoreTask, reference: &InputFacts, notes: &mut Vec<String>) -> Vec<Chosen> {
+fn chosen(
+    task: &ScoreTask,
+    reference: &InputFacts,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Chosen>, ToolError> {
     match &task.models {
         ModelWish::These(models) => models.iter().map(wanted).collect(),
         ModelWish::Auto => {
             let (version, reason) = visus_engine::model::automatic(&reference.format, reference.frame_rate);
             notes.push(reason);
             let spec = visus_engine::ModelSpec::version(version);
-            vec![wanted(&WantedModel { given: Some(format!("version={version}")), spec, file: None })]
+            let model = WantedModel { given: Some(format!("version={version}")), spec, file: None };
+            Ok(vec![wanted(&model)?])
         }
     }
 }
 
-fn wanted(model: &WantedModel) -> Chosen {
-    let file = model.file.as_ref().and_then(|opened| Place::of_file(&opened.file, &opened.path).ok());
-    let words = model.given.as_ref().map(|words| match &file {
-        Some(place) => with_path(words, place.path()),
-        None => words.clone(),
-    });
+fn wanted(model: &WantedModel) -> Result<Chosen, ToolError> {
+    let file = model.file.as_ref().map(|opened| Place::of_file(&opened.file, &opened.path));
+    let file = file.transpose().map_err(no_file)?;
+    let said = |_: &String| render::model(model, file.as_ref().map(Place::path));
+    let words = model.given.as_ref().map(said).transpose()?;
     let label = match &model.file {
         Some(opened) => cleaned(&opened.path.to_string_lossy()),
         None => model.spec.label(),
@@ -259,7 +263,7 @@ fn wanted(model: &WantedModel) -> Chosen {
     // What a foreign binary has built in cannot be seen from outside; a file can.
     let sha256 = model.file.as_ref().and_then(|opened| hash(&opened.file).ok());
     let facts = ModelFacts { name: model.spec.name.clone(), label: label.clone(), sha256, highest: None };
-    Chosen { label, words, _file: file, facts }
+    Ok(Chosen { label, words, file, facts })
 }
 
 fn hash(mut file: &File) -> io::Result<String> {
@@ -268,15 +272,6 @@ fn hash(mut file: &File) -> io::Result<String> {
     file.take(super::MAX_MODEL_BYTES).read_to_end(&mut bytes)?;
     file.rewind()?;
     Ok(visus_engine::model::sha256_hex(&bytes))
-}
-
-/// The same model words, with the opened file in place of the path.
-fn with_path(words: &str, place: &Path) -> String {
-    let part = |part: &str| match part.strip_prefix("path=") {
-        Some(_) => format!("path={}", place.display()),
-        None => part.to_owned(),
-    };
-    words.split(':').map(part).collect::<Vec<_>>().join(":")
 }
 
 /// Arguments of a child, and the files they point to.
@@ -322,10 +317,10 @@ impl Run {
         args.word("-q").pair("-o", output.path());
         args.word(&format!("--{}", task.format.map_or("json", |(name, _)| name)));
         if let Some(precision) = task.precision_text.as_ref().filter(|_| help.shows("--precision")) {
-            args.pair("--precision", precision);
+            args.pair("--precision", render::word("precision", precision)?);
         }
-        args.backend(&task.backend, help).features(task).tuning(&task.tuning);
-        let models = models.iter().filter_map(|model| model._file.as_ref());
+        args.backend(&task.backend, help).features(task)?.tuning(&task.tuning);
+        let models = models.iter().filter_map(|model| model.file.as_ref());
         let read = models.chain([reference, distorted]).map(|place| place.path().to_path_buf()).collect();
         let devices = task.backend != "cpu" && help.available() != ["cpu"];
         Ok(Self { args: args.0, output, inputs, read, devices })
@@ -397,14 +392,15 @@ impl Args {
         self
     }
 
-    fn features(&mut self, task: &ScoreTask) -> &mut Self {
-        for words in task.features.iter().filter_map(|(words, _)| words.as_ref()) {
-            self.pair("--feature", words);
+    /// Presets bring their features by themselves.
+    fn features(&mut self, task: &ScoreTask) -> Result<&mut Self, ToolError> {
+        for (_, spec) in task.features.iter().filter(|(given, _)| given.is_some()) {
+            self.pair("--feature", render::feature(spec)?);
         }
         for (name, version) in &task.presets {
-            self.pair(&format!("--{name}"), version);
+            self.pair(&format!("--{name}"), render::word(name, version)?);
         }
-        self
+        Ok(self)
     }
 
     fn tuning(&mut self, tuning: &Tuning) -> &mut Self {
@@ -429,13 +425,11 @@ impl Args {
     }
 }
 
-impl Place {
-    /// All that was written, up to a limit.
-    fn content(&self, limit: u64) -> io::Result<String> {
-        let mut file: &File = self.file();
-        file.rewind()?;
-        let mut text = String::new();
-        file.take(limit).read_to_string(&mut text)?;
-        Ok(text)
-    }
+/// All that was written to a place, up to a limit.
+fn content(place: &Place, limit: u64) -> io::Result<String> {
+    let mut file: &File = place.file();
+    file.rewind()?;
+    let mut text = String::new();
+    file.take(limit).read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -7,6 +7,7 @@ mod foreign;
 pub mod native;
 mod place;
 pub mod probe;
+mod render;
 pub mod tiny;
 mod warning;
 

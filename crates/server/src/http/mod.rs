@@ -6,10 +6,13 @@
 mod answer;
 mod auth;
 mod body;
+mod connections;
+mod descriptors;
 mod events;
 mod gate;
 mod health;
 mod jobs;
+mod large;
 mod listen;
 mod log;
 mod mcp;
@@ -106,7 +109,8 @@ impl Door {
         let Self { listener, service, app, shutdown } = self;
         let drain = service.limits.drain;
         let (stopping, watcher) = watch::channel(false);
-        let connections = listen::Connections::new(service.limits.connections);
+        let connections =
+            connections::Connections::new(service.limits.connections, service.limits.connections_of_one);
         let accept = tokio::spawn(listen::accept(listener, service, connections.clone(), watcher));
         stop().await;
         tracing::info!("stopping: no new work is taken, what runs may finish");

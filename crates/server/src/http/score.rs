@@ -62,7 +62,8 @@ async fn answer(app: &App, id: RequestId, body: Body) -> Result<Response, Answer
     // Dropping the handle, as happens when the client leaves, ends the job.
     let output = handle.wait().await.map_err(|error| refusal(&error))?;
     let job = handle.id().to_owned();
-    Ok(written(StatusCode::OK, id, move || output.answer(&job)).await)
+    let bytes = output.bytes();
+    Ok(written(StatusCode::OK, id, bytes, move || output.answer(&job)).await)
 }
 
 /// The request's body as an object.

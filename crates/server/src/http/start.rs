@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::settings::{Flags, Settings, StartError, TOKEN};
+use super::settings::{Flags, Limits, Settings, StartError, TOKEN};
 use super::signals::Signals;
-use super::{Door, log, otel};
+use super::{Door, descriptors, log, otel};
 use crate::Server;
 use crate::config::{self, Config, Threading};
 
@@ -24,7 +24,8 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     // Sends what is left when it goes, after the runtime.
     let traces = otel::start()?;
     log::start(level, &traces);
-    let settings = Settings::new(flags, &environment)?;
+    let mut settings = Settings::new(flags, &environment)?;
+    settings.limits = Limits::for_descriptors(descriptors::raise());
     let core = config::Flags { http: true, ..core.clone() };
     let config = Config::read(&core, &environment).map_err(other)?;
     let runtime = runtime(&environment)?;

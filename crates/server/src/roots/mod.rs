@@ -94,6 +94,14 @@ impl Roots {
         Ok(Opened { path, file })
     }
 
+    /// The same with the folder that the file lies in, opened, where the folder lies under a root too.
+    pub fn open_beside(&self, name: &str) -> Result<(Opened, Option<walk::Folder>), PathError> {
+        let path = self.resolve(name)?;
+        let (file, folder) = walk::open_with_folder(&path)?;
+        let allowed = path.parent().is_some_and(|folder| self.allows(folder));
+        Ok((Opened { path, file }, allowed.then_some(folder)))
+    }
+
     /// The resolved path of a file to be written: its folder must lie under a root.
     pub fn output(&self, name: &str) -> Result<PathBuf, PathError> {
         check_text(name)?;

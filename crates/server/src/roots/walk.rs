@@ -14,6 +14,14 @@ use super::{PathError, shown};
 /// Opens a regular file for reading. Each folder on the way is opened from the one before; a link in any place, the
 /// last included, is refused, since a resolved path has none.
 pub fn open_regular(path: &Path) -> Result<File, PathError> {
+    open_with_folder(path).map(|(file, _)| file)
+}
+
+/// An opened folder.
+pub type Folder = OwnedFd;
+
+/// The same with the folder that it lies in.
+pub fn open_with_folder(path: &Path) -> Result<(File, Folder), PathError> {
     open(path).map_err(|fault| match fault {
         Fault::NotRegular => PathError::NotRegular(shown(path)),
         Fault::Os(Errno::NOENT | Errno::NOTDIR) => PathError::Absent(shown(path)),
@@ -34,7 +42,7 @@ impl From<Errno> for Fault {
     }
 }
 
-fn open(path: &Path) -> Result<File, Fault> {
+fn open(path: &Path) -> Result<(File, Folder), Fault> {
     let mut folder = openat(CWD, "/", folder_flags(), Mode::empty())?;
     let mut parts = path.components().filter_map(|component| match component {
         Component::Normal(part) => Some(part),
@@ -45,7 +53,7 @@ fn open(path: &Path) -> Result<File, Fault> {
         folder = openat(&folder, part, folder_flags(), Mode::empty())?;
         part = next;
     }
-    open_last(&folder, part)
+    Ok((open_last(&folder, part)?, folder))
 }
 
 fn folder_flags() -> OFlags {

@@ -20,7 +20,7 @@ pub fn task(values: &Values, roots: &Roots) -> Result<Option<TinyTask>, ToolErro
         Err(_) => Sidecar::default(),
     };
     let limits = Limits::default();
-    let file = model_file(opened, roots, &limits).map_err(|error| refusal(error.into()))?;
+    let file = model_file(path, roots, &limits)?.map_err(|error| refusal(error.into()))?;
     let model = TinyModel::new(file, sidecar, options(values)).map_err(refusal)?;
     model.metrics().map_err(refusal)?;
     let threads = values.count("tiny_threads").map_or(0, |threads| usize::try_from(threads).unwrap_or(0));
