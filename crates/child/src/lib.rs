@@ -11,8 +11,8 @@
 mod confine;
 mod drain;
 mod environment;
+mod opened_file;
 mod path;
-mod place;
 mod protections;
 mod sandbox;
 mod stream;
@@ -22,8 +22,8 @@ pub mod sweep;
 #[cfg(unix)]
 pub use confine::FURTHER_WRITE;
 pub use environment::FURTHER as FURTHER_ENVIRONMENT;
+pub use opened_file::OpenedFile;
 pub use path::{is_program, on_path};
-pub use place::Place;
 pub use protections::Protections;
 pub use sandbox::Sandbox;
 pub use stream::{StderrTail, Stream};

@@ -55,8 +55,46 @@ fn frame_bytes(format: &Format) -> u64 {
     samples.saturating_mul(format.sample_bytes() as u64)
 }
 
-/// Bytes of scratch for each pixel of a picture, of one worker. Measured as the most that was allocated at once
-/// (`tests/scratch.rs` in `metrics`), rounded up.
+/// Bytes of scratch for each pixel of a picture, of one worker: the most that was allocated at once by extractors at
+/// 1920x1080, doubled where another CPU level may take more.
 fn scratch_per_pixel(metric: &str) -> u64 {
-    64
+    match metric {
+        "cambi" | "float_motion" => 16,
+        "float_vif" => 12,
+        "float_adm" => 10,
+        "float_ms_ssim" => 6,
+        "adm" | "vif" | "ssimulacra2" | "float_ssim" => 4,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ModelSpec;
+    use visus_video::Chroma;
+
+    #[test]
+    fn needs_grow_with_pictures_and_metrics() {
+        let needs = |width, features: &[&str]| {
+            let features: Vec<_> = features.iter().map(|text| text.parse().unwrap()).collect();
+            let plan = Plan::new(&[ModelSpec::version("vmaf_v0.6.1")], &features, true).unwrap();
+            Needs::of(&plan, &Format::new(width, 1080, Chroma::C420, 8).unwrap())
+        };
+        let (small, large) = (needs(1920, &[]), needs(3840, &[]));
+        assert_eq!((large.fixed, large.worker), (2 * small.fixed, 2 * small.worker));
+        assert!(needs(1920, &["cambi"]).worker > small.worker + 30_000_000);
+        assert!((1 << 20..256 << 20).contains(&small.worker), "{small:?}");
+    }
+
+    #[test]
+    fn the_largest_picture_is_refused_with_estimate_and_limit() {
+        let plan = Plan::new(&[ModelSpec::version("vmaf_v0.6.1")], &[], true).unwrap();
+        let format = Format::new(32_768, 32_768, Chroma::C444, 16).unwrap();
+        let needs = Needs::of(&plan, &format);
+        let budget = Budget::new(1 << 30);
+        assert_eq!(budget.pieces(needs.fixed, needs.worker, 8), 1);
+        let text = budget.reserve(needs.fixed + needs.worker, "scoring").unwrap_err().to_string();
+        assert!(text.contains("more than the limit of 1024 MiB"), "{text}");
+    }
 }

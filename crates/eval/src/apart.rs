@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use visus_child::{ChildCommand, Finished, Place, RunError, Sandbox};
+use visus_child::{ChildCommand, Finished, OpenedFile, RunError, Sandbox};
 
 use crate::onnx::worker::MARKER;
 
@@ -40,13 +40,13 @@ impl Apart<'_> {
     pub fn run<A: DeserializeOwned>(
         &self,
         task: &impl Serialize,
-        inputs: &[&Place],
+        inputs: &[&OpenedFile],
         cancelled: impl Fn() -> bool,
     ) -> Result<(A, File), ApartError> {
         let process = |error: std::io::Error| ApartError::Process(format!("no temporary file: {error}"));
         let task = serde_json::to_vec(task).map_err(|error| ApartError::Process(error.to_string()))?;
         let task = filled(&task).map_err(process)?;
-        let output = Place::temporary().map_err(process)?;
+        let output = OpenedFile::temporary().map_err(process)?;
         let finished = self.start(&task, inputs, &output, cancelled)?;
         if finished.code != 0 {
             return Err(ended(&finished));
@@ -61,12 +61,12 @@ impl Apart<'_> {
 
     fn start(
         &self,
-        task: &Place,
-        inputs: &[&Place],
-        output: &Place,
+        task: &OpenedFile,
+        inputs: &[&OpenedFile],
+        output: &OpenedFile,
         cancelled: impl Fn() -> bool,
     ) -> Result<Finished, ApartError> {
-        let path = |place: &Place| place.path().to_path_buf();
+        let path = |place: &OpenedFile| place.path().to_path_buf();
         let read: Vec<_> = std::iter::once(task).chain(inputs.iter().copied()).map(path).collect();
         let mut args = vec![MARKER.into(), path(output).into()];
         args.extend(read.iter().map(|path| path.clone().into_os_string()));
@@ -93,8 +93,8 @@ impl Apart<'_> {
 }
 
 /// A file without a name that holds these bytes.
-pub(crate) fn filled(bytes: &[u8]) -> std::io::Result<Place> {
-    let mut place = Place::temporary()?;
+pub(crate) fn filled(bytes: &[u8]) -> std::io::Result<OpenedFile> {
+    let mut place = OpenedFile::temporary()?;
     place.file_mut().write_all(bytes)?;
     place.file_mut().rewind()?;
     Ok(place)

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use visus_child::Place;
+use visus_child::OpenedFile;
 use visus_engine::NamedModel;
 use visus_video::budget::Budget;
 
@@ -42,7 +42,7 @@ pub fn read_table_apart(
 ) -> Result<Table, EvalError> {
     let Some(launcher) = &runner.launcher else { return read_table(name, path, file, scorers) };
     let failed = |source: std::io::Error| TableError::Read { table: name.clone(), source };
-    let input = Place::of_file(&file, path).map_err(failed)?;
+    let input = OpenedFile::new(&file, path).map_err(failed)?;
     let mut numbers: Vec<String> = scorers.iter().flat_map(Scorer::readable).collect();
     numbers.push(OPINIONS.to_owned());
     let task =

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use visus_child::Place;
+use visus_child::OpenedFile;
 use visus_video::budget::Budget;
 
 use super::worker::{OnnxTask, Task};
@@ -55,7 +55,7 @@ impl Runner {
     ) -> Result<Vec<Output>, OnnxError> {
         let fail = |reason: String| OnnxError::Process { name: model.name.clone(), reason };
         let place = |bytes: &[u8]| filled(bytes).map_err(|error| fail(format!("no temporary file: {error}")));
-        let inputs: [Place; 2] = [place(&model.bytes)?, place(bytemuck::cast_slice(&batch.data))?];
+        let inputs: [OpenedFile; 2] = [place(&model.bytes)?, place(bytemuck::cast_slice(&batch.data))?];
         let task = Task::Onnx(OnnxTask {
             name: model.name.clone(),
             input: batch.input.clone(),

@@ -1,147 +1,156 @@
-//! The words that a foreign `vmaf` is started with, made from what was understood. No text of a client is among them:
-//! programs read options in ways of their own, and what they read must be what was checked.
+//! A request as arguments of a `vmaf` executable.
+//!
+//! No text of a client reaches the command line: models, metrics and options are written anew from what was parsed and
+//! checked against our own registry, and files are named by the path to their open handle.
 
+use std::ffi::OsString;
 use std::path::Path;
 
-use serde_json::json;
-use visus_engine::{FeatureSpec, ModelSource, ModelSpec};
-use visus_metrics::OptionKind;
-use visus_metrics::registry;
+use visus_engine::{FeatureSpec, ModelSpec};
+use visus_video::{Chroma, Format};
 
-use super::WantedModel;
+use super::DEVICES;
+use super::probe::Help;
 use crate::ToolError;
 
-/// libvmaf's tool reads no more than 1024 bytes of an option, and goes on with what it has read.
-const LONGEST: usize = 1000;
+/// libvmaf reads the first 1024 bytes of an option and ignores the rest.
+const MAX_OPTION: usize = 1000;
 
-/// The words for `--model`. `place` is where the child finds the model's file.
-pub fn model(model: &WantedModel, place: Option<&Path>) -> Result<String, ToolError> {
-    let given = model.given.as_deref().unwrap_or_default();
-    let refuse = |reason: &str| ToolError::invalid("model", &json!(given), reason);
-    let names = |key: &str| given.split(':').any(|part| part.starts_with(key));
-    if names("version=") && names("path=") {
-        return Err(refuse("it names both version= and path="));
+/// The child's arguments as a list; no shell ever sees them.
+#[derive(Debug, Default)]
+pub struct Args(pub Vec<OsString>);
+
+impl Args {
+    pub fn word(&mut self, word: &str) -> &mut Self {
+        self.0.push(word.into());
+        self
     }
-    let spec = &model.spec;
-    let mut words = vec![match (&spec.source, place) {
-        (ModelSource::Version(version), _) if is_plain(version) => format!("version={version}"),
-        (ModelSource::Path(_), Some(place)) => format!("path={}", place.display()),
-        _ => return Err(refuse("a model is one that is built in, or a file")),
-    }];
-    if !is_plain(&spec.name) {
-        return Err(refuse("name= takes letters, digits, '_', '-' and '.'"));
+
+    pub fn pair(&mut self, option: &str, value: impl Into<OsString>) -> &mut Self {
+        self.0.push(option.into());
+        self.0.push(value.into());
+        self
     }
-    words.push(format!("name={}", spec.name));
-    words.extend(spec.flags.disable_clip.then(|| "disable_clip=true".to_owned()));
-    words.extend(spec.flags.enable_transform.then(|| "enable_transform=true".to_owned()));
-    words.extend(overloads(spec).map_err(|reason| refuse(&reason))?);
-    bounded(words.join(":")).map_err(|reason| refuse(&reason))
+
+    pub fn raw(&mut self, format: &Format) {
+        let chroma = match format.chroma() {
+            Chroma::C422 => "422",
+            Chroma::C444 => "444",
+            _ => "420",
+        };
+        self.pair("--width", format.width().to_string()).pair("--height", format.height().to_string());
+        self.pair("-p", chroma).pair("-b", format.depth().to_string());
+    }
+
+    /// Where the binary cannot be given a backend, the others are switched off.
+    pub fn backend(&mut self, backend: &str, help: &Help) -> &mut Self {
+        if backend == "auto" {
+            return self;
+        }
+        if help.shows("--backend") {
+            return self.pair("--backend", backend);
+        }
+        for other in
+            DEVICES.into_iter().filter(|other| *other != "cpu" && *other != backend && help.has(other))
+        {
+            self.word(&format!("--no_{other}"));
+        }
+        self
+    }
+
+    pub fn number(&mut self, option: &str, number: Option<u64>) -> &mut Self {
+        if let Some(number) = number {
+            self.pair(option, number.to_string());
+        }
+        self
+    }
 }
 
-fn overloads(spec: &ModelSpec) -> Result<Vec<String>, String> {
-    let word = |overload: &visus_engine::model::Overload| {
-        check_option(&overload.metric, &overload.option, &overload.value)?;
-        Ok(format!("{}.{}={}", overload.metric, overload.option, overload.value))
+/// The words for `-m`. `file` is the path to the model's open file.
+pub fn model(spec: &ModelSpec, file: Option<&Path>) -> Result<String, ToolError> {
+    let source = match file {
+        Some(path) => format!("path={}", path.display()),
+        None => format!("version={}", spec.label()),
     };
-    spec.overloads.iter().map(word).collect()
+    check_name(&spec.name)?;
+    let mut words = vec![source, format!("name={}", spec.name)];
+    words.extend(spec.flags.disable_clip.then(|| "disable_clip".to_owned()));
+    words.extend(spec.flags.enable_transform.then(|| "enable_transform".to_owned()));
+    for overload in &spec.overloads {
+        check_option(&overload.option, &overload.value)?;
+        words.push(format!("{}.{}={}", overload.metric, overload.option, overload.value));
+    }
+    bounded(words.join(":"))
 }
 
 /// The words for `--feature`.
-pub fn feature(spec: &FeatureSpec) -> Result<String, ToolError> {
-    let refuse = |reason: String| ToolError::invalid("feature", &json!(spec.metric), reason);
-    if registry::by_name(&spec.metric).is_none() {
-        return Err(refuse("no metric of this name is known here".to_owned()));
+pub fn metric(spec: &FeatureSpec) -> Result<String, ToolError> {
+    let mut words = spec.metric.clone();
+    for (place, (name, value)) in spec.options.iter().enumerate() {
+        check_option(name, value)?;
+        words.push(if place == 0 { '=' } else { ':' });
+        words.push_str(&format!("{name}={value}"));
     }
-    let option = |(name, value): &(String, String)| {
-        check_option(&spec.metric, name, value)?;
-        Ok(format!("{name}={value}"))
-    };
-    let options = spec.options.iter().map(option).collect::<Result<Vec<_>, String>>().map_err(refuse)?;
-    let words = if options.is_empty() { String::new() } else { format!("={}", options.join(":")) };
-    bounded(format!("{}{words}", spec.metric)).map_err(refuse)
+    bounded(words)
 }
 
-/// A word that stands for itself in any program: a version, a precision.
-pub fn word<'a>(name: &str, text: &'a str) -> Result<&'a str, ToolError> {
-    if is_plain(text) {
-        return Ok(text);
+/// Nothing that could be a path, or that ends an option early.
+fn check_option(name: &str, value: &str) -> Result<(), ToolError> {
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_-+.".contains(c));
+    if name.contains("path") || name.contains("file") || !plain(name) || !plain(value) {
+        return Err(ToolError::Refused(format!(
+            "option '{}' cannot be handed to an executable",
+            crate::error::cleaned(name)
+        )));
     }
-    Err(ToolError::invalid(name, &json!(text), "it must be letters, digits, '_', '-' and '.'"))
+    Ok(())
 }
 
-/// Whether an option is one that our own metric has, and takes no place in the file system.
-fn check_option(metric: &str, name: &str, value: &str) -> Result<(), String> {
-    let known = registry::by_name(metric).and_then(|info| {
-        info.options.iter().find(|option| option.name == name || option.alias == Some(name))
-    });
-    let Some(option) = known else { return Err(format!("'{metric}' has no option '{name}'")) };
-    let is_place = ["path", "file", "dir"].iter().any(|word| name.contains(word));
-    if is_place {
-        return Err(format!("option '{name}' names a place in the file system"));
+fn check_name(name: &str) -> Result<(), ToolError> {
+    if name.chars().any(|c| c.is_control() || ":=".contains(c)) {
+        return Err(ToolError::Refused("a model's name may hold neither ':' nor '='".to_owned()));
     }
-    let number = value.parse::<f64>().is_ok_and(f64::is_finite);
-    let fits = match option.kind {
-        OptionKind::Bool { .. } => number || matches!(value, "true" | "false"),
-        OptionKind::Int { .. } | OptionKind::Double { .. } => number,
-        OptionKind::Text { .. } => is_plain(value),
-    };
-    if fits { Ok(()) } else { Err(format!("option '{name}' cannot be handed to another program")) }
+    Ok(())
 }
 
-/// Letters, digits and what cannot be mistaken for anything else; not the beginning of an option.
-fn is_plain(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    !text.is_empty() && text.len() <= 200 && text.chars().all(plain) && !text.starts_with('-')
-}
-
-fn bounded(words: String) -> Result<String, String> {
-    match words.len() {
-        length if length > LONGEST => Err(format!("it has {length} bytes, more than {LONGEST}")),
-        _ => Ok(words),
+fn bounded(words: String) -> Result<String, ToolError> {
+    if words.len() <= MAX_OPTION {
+        return Ok(words);
     }
+    Err(ToolError::Refused(format!(
+        "a model or feature of {} bytes is too long for an executable, which reads {MAX_OPTION}",
+        words.len()
+    )))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wanted(text: &str) -> WantedModel {
-        WantedModel { given: Some(text.to_owned()), spec: text.parse().unwrap(), file: None }
+    #[test]
+    fn requests_are_written_anew() {
+        let spec: ModelSpec =
+            "name=x:version=vmaf_v0.6.1:enable_transform=true:vif.vif_enhn_gain_limit=1.0".parse().unwrap();
+        let words = model(&spec, None).unwrap();
+        assert_eq!(words, "version=vmaf_v0.6.1:name=x:enable_transform:vif.vif_enhn_gain_limit=1");
+        let spec: ModelSpec = "path=a.json".parse().unwrap();
+        assert_eq!(model(&spec, Some(Path::new("/proc/1/fd/7"))).unwrap(), "path=/proc/1/fd/7:name=vmaf");
+        assert_eq!(metric(&"psnr".parse().unwrap()).unwrap(), "psnr");
+        let given: FeatureSpec = "cambi=full_ref=true:window_size=65".parse().unwrap();
+        assert_eq!(metric(&given).unwrap(), "cambi=full_ref=true:window_size=65");
     }
 
     #[test]
-    fn models_are_said_anew() {
-        let said =
-            |text: &str| model(&wanted(text), Some(Path::new("/proc/1/fd/7"))).map_err(|e| e.to_string());
-        assert_eq!(said("version=vmaf_v0.6.1").unwrap(), "version=vmaf_v0.6.1:name=vmaf");
-        assert_eq!(
-            said("name=a:path=/films/m.json:disable_clip:vif.vif_enhn_gain_limit=1.0").unwrap(),
-            "path=/proc/1/fd/7:name=a:disable_clip=true:vif.vif_enhn_gain_limit=1"
-        );
-        for text in [
-            "version=vmaf_v0.6.1:path=/etc/passwd",
-            "path=/etc/passwd:version=vmaf_v0.6.1",
-            "version=a/b",
-            "version=vmaf_v0.6.1:name=a/../b",
-            "version=vmaf_v0.6.1:cambi.heatmaps_path=x",
-            "version=vmaf_v0.6.1:vif.unheard_of=1",
-            "version=vmaf_v0.6.1:vif.vif_enhn_gain_limit=x",
-        ] {
-            assert!(said(text).is_err(), "{text}");
+    fn what_could_be_misread_is_refused() {
+        for text in ["cambi=heatmaps_path=x", "psnr=a=/etc/passwd", "psnr=a=b c", "psnr=a\u{1}=b"] {
+            assert!(metric(&text.parse().unwrap()).is_err(), "{text}");
         }
-        let long = format!("version=vmaf_v0.6.1{}", ":vif.vif_enhn_gain_limit=1".repeat(32));
-        assert!(said(&long).is_ok());
-        let long = format!("version=vmaf_v0.6.1:name={}", "n".repeat(1024));
-        assert!(said(&long).is_err());
-    }
-
-    #[test]
-    fn features_are_said_anew() {
-        let said = |text: &str| feature(&text.parse().unwrap()).map_err(|error| error.to_string());
-        assert_eq!(said("psnr").unwrap(), "psnr");
-        assert_eq!(said("vif=vif_enhn_gain_limit=1.0").unwrap(), "vif=vif_enhn_gain_limit=1");
-        for text in ["cambi=heatmaps_path=maps", "no_such", "psnr=x=1", "vif=vif_enhn_gain_limit=/etc"] {
-            assert!(said(text).is_err(), "{text}");
-        }
+        let long = format!("psnr=a={}", "1".repeat(2000));
+        let spec =
+            FeatureSpec { metric: "psnr".to_owned(), options: vec![("a".to_owned(), "x".repeat(2000))] };
+        assert!(metric(&spec).is_err(), "{long}");
+        let mut spec = ModelSpec::version("vmaf_v0.6.1");
+        spec.name = "a:path=/etc/passwd".to_owned();
+        assert!(model(&spec, None).is_err());
     }
 }

@@ -13,10 +13,11 @@ use crate::find::place;
 use crate::lab::{Bench, Lab, Made};
 use crate::mp4;
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::MAX_ENCODES;
 use crate::source::{Source, Window};
 use crate::tools::{Files, file_url};
+use visus_engine::Pooling;
 
 /// What is planned.
 #[derive(Clone, Debug)]
