@@ -61,6 +61,7 @@ fn run(asked: &Asked) -> Result<()> {
         allow: asked.allow.clone(),
         http: asked.http,
         launcher: mcp::launcher(),
+        ..Flags::default()
     };
     if asked.http {
         let door = http::Flags {

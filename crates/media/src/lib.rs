@@ -40,4 +40,4 @@ pub use open::{
 pub use pixfmt::Delivery;
 pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};
-pub use tools::{DEFAULT_LIMIT, Launch, Tools};
+pub use tools::{DEFAULT_LIMIT, Launch, MAX_PIXELS, Tools};

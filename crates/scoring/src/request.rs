@@ -92,7 +92,7 @@ impl Default for Decoders {
 }
 
 impl Decoders {
-    pub(crate) fn launch(&self) -> Launch {
+    pub fn launch(&self) -> Launch {
         Launch { launcher: self.launcher.clone(), limit: self.limit, total: self.total, ..Launch::default() }
     }
 }

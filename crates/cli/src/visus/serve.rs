@@ -8,7 +8,6 @@ use super::mcp;
 
 pub fn run(args: ServeArgs) -> Result<()> {
     let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };
-    let core =
-        config::Flags { engine: args.engine, allow: args.allow, http: true, launcher: mcp::launcher() };
+    let core = config::Flags { http: true, ..mcp::flags(args.engine, &args.allow, &args.limits) };
     Ok(http::serve(&flags, &core)?)
 }

@@ -52,7 +52,7 @@ pub fn missing(binary: &Path) -> String {
 const SHOWN: usize = 2000;
 /// The largest report that is read.
 const MAX_REPORT: u64 = 1 << 30;
-/// Memory of the child.
+/// Memory of the child, at most.
 const MAX_MEMORY: u64 = 16 << 30;
 
 impl External<'_> {
@@ -192,6 +192,7 @@ impl External<'_> {
         Ok(ScoreReport { facts, outcome, text: written, precision, detail, shots: None })
     }
 
+    /// Runs the child, which may read the videos and models, write its report, and touch nothing else.
     fn run(&self, args: Vec<OsString>, sandbox: Sandbox, context: &Context) -> Result<Finished, ToolError> {
         let command = ChildCommand {
             program: self.binary.to_path_buf(),
@@ -201,11 +202,11 @@ impl External<'_> {
             sandbox,
             ..ChildCommand::default()
         };
-        let mut told = 0;
+        let mut reported = 0;
         let tick = || {
             let seconds = context.elapsed().as_secs();
-            if seconds > told {
-                told = seconds;
+            if seconds > reported {
+                reported = seconds;
                 context.progress(seconds, None, format!("the child process works, {seconds} s"));
             }
         };
@@ -242,7 +243,7 @@ fn precision_note(task: &ScoreTask, help: &Help) -> Option<String> {
 struct Chosen {
     /// The words for `-m`; presets bring their models by themselves.
     words: Option<String>,
-    /// Keeps the file open that the words point to.
+    /// The file that the words point to.
     file: Option<OpenedFile>,
     facts: ModelFacts,
 }
@@ -333,12 +334,11 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The child reads the models and both videos, and writes its report.
     fn sandbox(&self, places: &Places, output: &OpenedFile) -> Sandbox {
         let models = self.models.iter().filter_map(|model| model.file.as_ref());
-        let videos = places.0.iter().map(|(file, _)| file);
+        let videos = places.0.iter().map(|(place, _)| place);
         Sandbox {
-            read: models.chain(videos).map(|file| file.path().to_path_buf()).collect(),
+            read: models.chain(videos).map(|place| place.path().to_path_buf()).collect(),
             write: vec![output.path().to_path_buf()],
             memory: Some(MAX_MEMORY),
             file_bytes: Some(MAX_REPORT),

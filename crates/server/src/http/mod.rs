@@ -47,7 +47,7 @@ use crate::jobs::Owner;
 use crate::mcp::http::{McpService, Options};
 pub use auth::Access;
 use meters::Meters;
-pub use settings::{Flags, Settings, StartError};
+pub use settings::{Flags, MIN_TOKEN, Settings, StartError};
 pub use start::serve;
 
 /// What the routes share.
@@ -60,6 +60,8 @@ pub(crate) struct App {
     pub meters: Meters,
     pub draining: AtomicBool,
     pub limits: settings::Limits,
+    /// What holds child processes back on this machine.
+    pub sandbox: Vec<String>,
 }
 
 /// A door with its port open, not yet answering.
@@ -91,6 +93,7 @@ impl Door {
             meters: Meters::default(),
             draining: AtomicBool::new(false),
             limits,
+            sandbox: visus_child::Protections::detect().active(),
         };
         let app = Arc::new(app);
         let gate = gate::Gate { access: settings.access, names: settings.names };

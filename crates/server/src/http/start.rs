@@ -28,6 +28,7 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     settings.limits = Limits::for_descriptors(descriptors::raise());
     let core = config::Flags { http: true, ..core.clone() };
     let config = Config::read(&core, &environment).map_err(other)?;
+    config.apply();
     let runtime = runtime(&environment)?;
     let result = runtime.block_on(answer(settings, config));
     runtime.shutdown_timeout(LEFTOVERS);

@@ -85,7 +85,7 @@ pub fn per_shot(request: &Request, opened: &Opened, context: &Context) -> Result
         choices: request.choices(),
         target: values.number("target_vmaf").unwrap_or(92.0),
         pooling: POOLING,
-        output: request.output.clone(),
+        output: request.output.as_deref().map(visus_tune::OutputFile::at).transpose().map_err(told)?,
     };
     let tally = Tally::new(context);
     let sink = |event| tally.event(event);
