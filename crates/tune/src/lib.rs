@@ -22,6 +22,7 @@ pub mod mp4;
 mod output;
 mod probe_curve;
 pub mod samples;
+pub mod schema;
 mod score;
 pub mod search;
 pub mod shots;

@@ -69,6 +69,8 @@ pub enum Command {
     },
     /// Print the man page
     Man,
+    /// Show the JSON Schema of an output, or list all of them
+    Schema(super::schema::SchemaArgs),
 }
 
 const SCORE_EXAMPLES: &str = "\
@@ -328,6 +330,29 @@ pub struct ServeArgs {
 
     #[command(flatten)]
     pub limits: LimitArgs,
+
+    #[command(flatten)]
+    pub offer: OfferArgs,
+}
+
+/// Which tools agents are offered.
+#[derive(Debug, ClapArgs)]
+pub struct OfferArgs {
+    /// Offer these sets of tools over MCP: core, tuning, models, all [default: core,tuning]
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    pub toolset: Vec<visus_server::tools::offer::SetName>,
+
+    /// Offer these tools over MCP, by name; any other is unknown unless --toolset brings it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Vec<String>,
+}
+
+impl OfferArgs {
+    /// The offer that the flags ask for.
+    pub fn offer(&self) -> anyhow::Result<visus_server::tools::offer::Offer> {
+        use visus_server::tools::offer::Offer;
+        Offer::from_flags(&self.toolset, &self.tools, Offer::default()).map_err(anyhow::Error::msg)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -366,6 +391,9 @@ pub struct McpArgs {
 
     #[command(flatten)]
     pub limits: LimitArgs,
+
+    #[command(flatten)]
+    pub offer: OfferArgs,
 }
 
 /// `1920x1080`.

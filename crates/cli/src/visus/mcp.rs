@@ -13,7 +13,8 @@ use super::args::{LimitArgs, McpArgs};
 const FAREWELL: Duration = Duration::from_millis(100);
 
 pub fn run(args: &McpArgs) -> Result<()> {
-    serve(&flags(args.engine, &args.allow, &args.limits))
+    let flags = flags(args.engine, &args.allow, &args.limits);
+    serve(&Flags { offer: args.offer.offer()?, ..flags })
 }
 
 /// What both kinds of server are started with.

@@ -18,6 +18,7 @@ mod merge;
 mod metrics;
 mod models;
 mod pages;
+mod schema;
 mod score;
 mod selftest;
 mod serve;
@@ -75,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
+        Command::Schema(args) => schema::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
