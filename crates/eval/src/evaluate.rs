@@ -148,7 +148,8 @@ impl Question {
     ) -> Result<Evaluation, EvalError> {
         let mut evaluation = self.evaluate_plainly(scorer, table, cancelled)?;
         if self.bootstrap.resamples > 0 {
-            let resampled = self.bootstrap.run(&[&evaluation.predicted], &evaluation.opinions);
+            let resampled = self.bootstrap.run(&[&evaluation.predicted], &evaluation.opinions, cancelled);
+            let resampled = resampled.ok_or(EvalError::Cancelled)?;
             evaluation.intervals = Some(Intervals::of(&resampled, 0, &evaluation.figures));
         }
         Ok(evaluation)

@@ -30,8 +30,7 @@ impl OutputFile {
     }
 
     /// A file in a folder that was opened and checked by somebody else.
-    #[cfg(unix)]
-    pub fn in_folder(folder: std::os::fd::OwnedFd, path: &Path, overwrite: bool) -> Result<Self, TuneError> {
+    pub fn in_folder(folder: folder::Handle, path: &Path, overwrite: bool) -> Result<Self, TuneError> {
         Self::new(folder, path, overwrite)
     }
 

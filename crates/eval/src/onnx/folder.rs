@@ -16,8 +16,7 @@ impl Folder {
     }
 
     /// Takes a folder that was opened and checked by somebody else.
-    #[cfg(unix)]
-    pub fn from_handle(handle: std::os::fd::OwnedFd) -> Self {
+    pub fn from_handle(handle: place::Handle) -> Self {
         Self(handle)
     }
 

@@ -54,7 +54,7 @@ pub struct ScoreTask {
     pub masks: [Option<u64>; 2],
     pub notes: Vec<String>,
     /// A small ONNX model beside the others.
-    pub tiny: Option<tiny::TinyTask>,
+    pub tiny: Option<tiny::TinyRequest>,
 }
 
 /// Common test conditions that were asked for. Their models and metrics are the last ones of the selection; an executable
