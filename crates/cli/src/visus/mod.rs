@@ -5,6 +5,7 @@ mod batch;
 mod bench;
 mod demo;
 mod diff;
+mod doctor;
 mod draw;
 mod eval;
 mod eval_args;
@@ -74,6 +75,7 @@ pub fn main() -> ExitCode {
         Command::Selftest(args) => selftest::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
         Command::Schema(args) => schema::run(&args),

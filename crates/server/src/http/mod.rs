@@ -6,10 +6,13 @@
 mod answer;
 mod auth;
 mod body;
+mod connections;
+mod descriptors;
 mod events;
 mod gate;
 mod health;
 mod jobs;
+mod large;
 mod listen;
 mod log;
 mod mcp;
@@ -44,7 +47,7 @@ use crate::jobs::Owner;
 use crate::mcp::http::{McpService, Options};
 pub use auth::Access;
 use meters::Meters;
-pub use settings::{Flags, Settings, StartError};
+pub use settings::{Flags, MIN_TOKEN, Settings, StartError};
 pub use start::serve;
 
 /// What the routes share.
@@ -57,6 +60,8 @@ pub(crate) struct App {
     pub meters: Meters,
     pub draining: AtomicBool,
     pub limits: settings::Limits,
+    /// What holds child processes back on this machine.
+    pub sandbox: Vec<String>,
 }
 
 /// The server with its port open, not yet answering.
@@ -88,6 +93,7 @@ impl HttpServer {
             meters: Meters::default(),
             draining: AtomicBool::new(false),
             limits,
+            sandbox: visus_child::Protections::detect().active(),
         };
         let app = Arc::new(app);
         let gate = gate::Gate { access: settings.access, names: settings.names };
@@ -106,7 +112,8 @@ impl HttpServer {
         let Self { listener, service, app, shutdown } = self;
         let drain = service.limits.drain;
         let (stopping, watcher) = watch::channel(false);
-        let connections = listen::Connections::new(service.limits.connections);
+        let connections =
+            connections::Connections::new(service.limits.connections, service.limits.connections_of_one);
         let accept = tokio::spawn(listen::accept(listener, service, connections.clone(), watcher));
         stop().await;
         tracing::info!("stopping: no new work is taken, what runs may finish");

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::settings::{Flags, Settings, StartError, TOKEN};
+use super::settings::{Flags, Limits, Settings, StartError, TOKEN};
 use super::signals::Signals;
-use super::{HttpServer, log, otel};
+use super::{HttpServer, descriptors, log, otel};
 use crate::Server;
 use crate::config::{self, Config, Threading};
 
@@ -24,9 +24,11 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     // Sends what is left when it goes, after the runtime.
     let traces = otel::start()?;
     log::start(level, &traces);
-    let settings = Settings::new(flags, &environment)?;
+    let mut settings = Settings::new(flags, &environment)?;
+    settings.limits = Limits::for_descriptors(descriptors::raise());
     let core = config::Flags { http: true, ..core.clone() };
     let config = Config::read(&core, &environment).map_err(StartError::Config)?;
+    config.apply();
     let runtime = runtime(&environment)?;
     let result = runtime.block_on(answer(settings, config));
     runtime.shutdown_timeout(LEFTOVERS);

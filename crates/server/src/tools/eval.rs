@@ -5,10 +5,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use visus_eval::onnx::{Limits, ModelFile, Runner};
+use visus_eval::onnx::{Folder, Limits, ModelFile, Runner};
 use visus_eval::stats::Bootstrap;
 use visus_eval::table::Table;
-use visus_eval::{EvalError, Question, Scorer, Split, read_table};
+use visus_eval::{EvalError, Question, Scorer, Split, read_table_apart};
 
 use super::field::{Field, Kind, Values};
 use super::offer::Toolset;
@@ -208,17 +208,17 @@ impl<'a> Call<'a> {
         let opened = self.server.roots().open(self.values.text("features").unwrap_or_default())?;
         self.context.progress(0, None, "reading the table");
         let Opened { path, file } = opened;
-        read_table(shown(&path), &path, file, scorers).map_err(refusal)
+        let runner = self.question().runner;
+        let cancelled = || self.context.cancel.is_fired();
+        read_table_apart(shown(&path), &path, file, scorers, &runner, cancelled).map_err(refusal)
     }
 
     fn scorer(&self, name: &str) -> Result<Scorer, ToolError> {
         let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
         match ending.to_str() {
             Some("onnx") => {
-                let opened = self.server.roots().open(name)?;
-                Ok(Scorer::Onnx(
-                    model_file(opened, self.server.roots(), &self.limits()).map_err(|e| refusal(e.into()))?,
-                ))
+                let model = model_file(name, self.server.roots(), &self.limits())?;
+                Ok(Scorer::Onnx(model.map_err(|error| refusal(error.into()))?))
             }
             Some("json") => {
                 let Opened { path, file } = self.server.roots().open(name)?;
@@ -233,18 +233,16 @@ impl<'a> Call<'a> {
 }
 
 /// The largest model of libvmaf's that is read.
-const MAX_JSON: u64 = 64 << 20;
+const MAX_JSON: u64 = visus_engine::model::MAX_MODEL_BYTES + 1;
 
 /// A checked ONNX model. Its further data must lie in its folder, and the folder under a root.
 pub fn model_file(
-    opened: Opened,
+    name: &str,
     roots: &Roots,
     limits: &Limits,
-) -> Result<ModelFile, visus_eval::onnx::OnnxError> {
-    let Opened { path, file } = opened;
-    let folder = path.parent().filter(|folder| roots.resolve(&folder.to_string_lossy()).is_ok());
-    // Where only the file itself is allowed, the file stands for its folder, and nothing is found in it.
-    ModelFile::read(shown(&path), file, folder.unwrap_or(&path), limits)
+) -> Result<Result<ModelFile, visus_eval::onnx::OnnxError>, ToolError> {
+    let (Opened { path, file }, folder) = roots.open_beside(name)?;
+    Ok(ModelFile::read(shown(&path), file, folder.map(Folder::from_handle).as_ref(), limits))
 }
 
 fn refusal(error: EvalError) -> ToolError {

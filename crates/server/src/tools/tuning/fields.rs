@@ -63,6 +63,7 @@ pub const PER_SHOT: &[Field] = &[
     WIDTH,
     HEIGHT,
     Field::new("output", Kind::Text, "MP4 file to write."),
+    Field::new("overwrite", Kind::Flag, "Replace 'output' if it exists.").default("false"),
     Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Not json: also in 'text'.")
         .default("\"json\""),
     MODEL,
