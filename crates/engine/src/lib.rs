@@ -27,6 +27,7 @@ mod frame_threads;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod lane;
+mod memory;
 pub mod model;
 mod outcome;
 mod pair;
