@@ -34,6 +34,6 @@ pub use open::{
 pub use pixfmt::Delivery;
 pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};
-pub use sync::findings::{CUT, Doubts, Findings, Run, Runs, Sync};
+pub use sync::findings::{Doubts, Findings, Run, Runs, Sync};
 pub use sync::plan::Start;
 pub use tools::{DEFAULT_LIMIT, Launch, MAX_PIXELS, Tools};
