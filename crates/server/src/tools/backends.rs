@@ -37,7 +37,7 @@ pub const PROBE_BACKEND: Tool = Tool {
     hints: READS,
     fields: || PROBE_FIELDS,
     answer: schema::of::<Probe>,
-    shows: &["compiled_in", "runtime_healthy", "latency_ms", "score", "error"],
+    shows: &["compiled_in", "runtime_healthy", "score", "error"],
     run: Run::Work(|server, values| {
         let (server, backend) = (server.clone(), values.text("backend").unwrap_or("cpu").to_owned());
         Ok(Box::new(move |context| Output::of(&probe(&server, &backend, context)?)))
