@@ -4,6 +4,7 @@
 //! and its absolute values are summed. Motion2 is the minimum over neighbouring frames, motion3 the same after blending
 //! and clipping; both depend on order and are made in the [`fold`].
 
+pub mod device;
 mod dispatch;
 mod fold;
 mod scalar;
@@ -239,8 +240,13 @@ impl MotionExtractor {
             }
             _ => unreachable!("a clip has one format"),
         };
-        Some(sum as f64 / 256.0 / (current.width() * current.height()) as f64)
+        Some(mean_difference(sum, current.width(), current.height()))
     }
+}
+
+/// The mean of a sum of absolute differences, in levels of 8 bits.
+fn mean_difference(sum: u64, width: usize, height: usize) -> f64 {
+    sum as f64 / 256.0 / (width * height) as f64
 }
 
 impl Settings {

@@ -1,0 +1,107 @@
+//! CUDA: the driver is loaded when it is first asked for, and the kernels are text that the driver compiles for its
+//! device. Nothing is needed at build time.
+
+mod driver;
+mod kernels;
+mod session;
+
+use std::sync::Arc;
+
+use crate::device::{Device, DeviceInfo, Limits, PinnedMemory, Session};
+use crate::error::DeviceError;
+use crate::work::Work;
+use driver::{Context, Pinned};
+use kernels::Kernels;
+pub use kernels::PTX_FILES;
+pub use session::CudaSession;
+
+/// The devices of this machine, or why there are none.
+pub fn devices() -> Result<Vec<DeviceInfo>, DeviceError> {
+    let (version, count) = driver::load()?;
+    (0..count)
+        .map(|ordinal| {
+            let properties = Context::open(ordinal)?.properties()?;
+            let (major, minor) = properties.capability;
+            Ok(DeviceInfo {
+                id: format!("cuda:{ordinal}"),
+                name: properties.name,
+                memory: properties.memory,
+                driver: format!("CUDA {version}"),
+                architecture: format!("compute capability {major}.{minor}"),
+            })
+        })
+        .collect()
+}
+
+/// An NVIDIA GPU with our kernels on it.
+#[derive(Debug)]
+pub struct CudaDevice {
+    info: DeviceInfo,
+    context: Context,
+    kernels: Arc<Kernels>,
+}
+
+impl CudaDevice {
+    /// Opens a device and compiles the kernels for it; the driver remembers what it has compiled.
+    pub fn open(ordinal: usize) -> Result<Self, DeviceError> {
+        let (version, count) = driver::load()?;
+        if ordinal >= count {
+            return Err(DeviceError::NoSuchDevice { ordinal, count });
+        }
+        let context = Context::open(ordinal)?;
+        let properties = context.properties()?;
+        let (major, minor) = properties.capability;
+        if major < 6 {
+            let found = format!("{major}.{minor}");
+            return Err(DeviceError::DeviceTooOld { name: properties.name, found });
+        }
+        let kernels = Arc::new(Kernels::new(&context)?);
+        kernels.check_logarithms(&context)?;
+        let info = DeviceInfo {
+            id: format!("cuda:{ordinal}"),
+            name: properties.name,
+            memory: properties.memory,
+            driver: format!("CUDA {version}"),
+            architecture: format!("compute capability {major}.{minor}"),
+        };
+        Ok(Self { info, context, kernels })
+    }
+
+    /// Bytes of device memory that nobody has taken.
+    pub fn free_memory(&self) -> Result<usize, DeviceError> {
+        self.context.free_memory()
+    }
+
+    /// A session that also says what its launches take.
+    pub fn profiled_session(
+        &self,
+        work: &Work,
+        limits: Limits,
+    ) -> Result<CudaSession, DeviceError> {
+        CudaSession::new(&self.context, self.kernels.clone(), work.clone(), limits)
+    }
+}
+
+impl Device for CudaDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>, DeviceError> {
+        Ok(Box::new(Pinned::new(&self.context, bytes)?))
+    }
+
+    fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError> {
+        Ok(Box::new(self.profiled_session(work, limits)?))
+    }
+}
+
+impl PinnedMemory for Pinned {
+    fn bytes(&self) -> &[u8] {
+        Pinned::bytes(self)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        Pinned::bytes_mut(self)
+    }
+}

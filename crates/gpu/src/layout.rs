@@ -1,0 +1,168 @@
+//! Where everything of a batch lies in device memory: one allocation, cut into regions.
+//!
+//! Nothing here touches a device.
+
+use visus_metrics::adm::device::Scale;
+
+use crate::arguments::BAND_SUMS;
+use crate::sums::SumsLayout;
+use crate::work::Work;
+
+/// Regions begin at multiples of this many bytes.
+const ALIGN: usize = 256;
+/// Rows of pictures begin at multiples of this many samples, as those of `visus_video::Frame` do: then a plane is copied
+/// in one piece.
+const ROW_ALIGN: usize = 64;
+
+/// A region with a part for each pair of the batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// Of the first part, in bytes.
+    pub offset: usize,
+    /// Bytes of a part.
+    pub part: usize,
+}
+
+/// A picture of some scale.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    pub width: usize,
+    pub height: usize,
+    /// Samples from one row to the next.
+    pub pitch: usize,
+}
+
+impl Size {
+    fn new(width: usize, height: usize) -> Self {
+        Self { width, height, pitch: width.next_multiple_of(ROW_ALIGN) }
+    }
+
+    /// Samples of a picture, padding included.
+    pub fn area(&self) -> usize {
+        self.pitch * self.height
+    }
+}
+
+/// The regions of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub batch: usize,
+    pub sample_bytes: usize,
+    pub luma: Size,
+    /// Reference and distorted picture of each pair.
+    pub planes: Region,
+    /// Reference pictures of earlier pairs that are not in the batch.
+    pub earlier: Region,
+    /// VIF's second to fourth scale, two pictures of 16-bit samples to a part.
+    pub vif: [(Size, Region); 3],
+    /// ADM's scales.
+    pub bands: [Size; 4],
+    /// Approximations of the first three, two pictures to a part.
+    pub low: [Region; 3],
+    /// Detail bands of the scale in work: three of each picture.
+    pub detail: Region,
+    /// Sums of ADM's rows.
+    pub rows: Region,
+    /// Rows of the largest band.
+    pub row_capacity: usize,
+    /// What is read back.
+    pub sums: Region,
+    pub sums_layout: SumsLayout,
+    pub total: usize,
+}
+
+/// Bytes of a coefficient of an ADM scale.
+pub fn coefficient_bytes(scale: usize) -> usize {
+    if scale == 0 { 2 } else { 4 }
+}
+
+impl Layout {
+    /// For batches of so many pairs.
+    pub fn new(work: &Work, batch: usize) -> Self {
+        let sample_bytes = work.format.sample_bytes();
+        let luma = Size::new(work.format.width(), work.format.height());
+        let mut cutter = Cutter { batch, total: 0 };
+        let plane = luma.area() * sample_bytes;
+        let planes = cutter.cut(2 * plane.next_multiple_of(ALIGN));
+        let earlier = cutter.cut(work.history() * plane.next_multiple_of(ALIGN));
+        let has_vif = !work.gains.is_empty();
+        let vif = std::array::from_fn(|scale| {
+            let size = Size::new(luma.width >> (scale + 1), luma.height >> (scale + 1));
+            (size, cutter.cut(if has_vif { 2 * 2 * size.area() } else { 0 }))
+        });
+        let has_adm = !work.adm.is_empty();
+        let bands = work.adm.first().map_or([Size::default(); 4], |adm| adm.scales.map(band_size));
+        let low = std::array::from_fn(|scale| {
+            cutter.cut(if has_adm { 2 * bands[scale].area() * coefficient_bytes(scale) } else { 0 })
+        });
+        let detail = (0..4).map(|scale| 6 * bands[scale].area() * coefficient_bytes(scale)).max();
+        let detail = cutter.cut(detail.unwrap_or(0));
+        let row_capacity = bands[0].height;
+        let rows = cutter.cut(work.adm.len() * 4 * BAND_SUMS * row_capacity * 8);
+        let sums_layout = SumsLayout::new(work);
+        let sums = cutter.cut_tight(sums_layout.total * 8);
+        Self {
+            batch,
+            sample_bytes,
+            luma,
+            planes,
+            earlier,
+            vif,
+            bands,
+            low,
+            detail,
+            rows,
+            row_capacity,
+            sums,
+            sums_layout,
+            total: cutter.total,
+        }
+    }
+
+    /// The largest batch, up to `most` pairs, that fits a budget of bytes.
+    pub fn within(work: &Work, most: usize, bytes: usize) -> Option<Self> {
+        (1..=most).rev().map(|batch| Self::new(work, batch)).find(|layout| layout.total <= bytes)
+    }
+
+    /// Bytes of one plane, padding included.
+    pub fn plane_bytes(&self) -> usize {
+        self.luma.area() * self.sample_bytes
+    }
+
+    /// Where a plane of a pair lies: 0 is the reference's, 1 the distorted picture's.
+    pub fn plane(&self, pair: usize, side: usize) -> usize {
+        self.planes.offset + pair * self.planes.part + side * self.planes.part / 2
+    }
+
+    /// Where the n-th earlier picture lies.
+    pub fn earlier_plane(&self, n: usize) -> usize {
+        self.earlier.offset + n * self.plane_bytes().next_multiple_of(ALIGN)
+    }
+
+    /// The bytes that must be zero before a batch: sums of rows and of pairs, which lie side by side.
+    pub fn cleared(&self) -> std::ops::Range<usize> {
+        self.rows.offset..self.sums.offset + self.batch * self.sums.part
+    }
+}
+
+fn band_size(scale: Scale) -> Size {
+    Size::new(scale.columns.output, scale.rows.output)
+}
+
+struct Cutter {
+    batch: usize,
+    total: usize,
+}
+
+impl Cutter {
+    fn cut(&mut self, part: usize) -> Region {
+        self.cut_tight(part.next_multiple_of(ALIGN))
+    }
+
+    /// Parts without room between them.
+    fn cut_tight(&mut self, part: usize) -> Region {
+        let region = Region { offset: self.total, part };
+        self.total += (part * self.batch).next_multiple_of(ALIGN);
+        region
+    }
+}
