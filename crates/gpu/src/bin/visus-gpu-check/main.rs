@@ -6,6 +6,7 @@
 
 mod bench;
 mod compare;
+mod files;
 mod pictures;
 mod table;
 
