@@ -73,51 +73,36 @@ impl Kernels {
 /// Tables and scratch for one worker.
 #[derive(Debug)]
 pub struct Adm {
-    finish: Finish,
-    kernels: Kernels,
-}
-
-/// From sums to scores.
-#[derive(Debug)]
-pub struct Finish {
     settings: Settings,
     plan: Plan,
     /// The noise floor of each scale.
     noise: [f32; SCALES],
+    kernels: Kernels,
 }
 
 impl Adm {
     /// The format must be at least 17x33.
     pub fn new(settings: Settings, format: &Format, level: Level) -> Self {
-        let finish = Finish::new(settings, format);
-        let kernels = Kernels::new(&finish.plan, level);
-        Self { finish, kernels }
-    }
-
-    /// The sums of every scale of a reference and a distorted picture.
-    pub fn sums<S: Source>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
-        self.kernels.sums(&self.finish.plan, pictures)
-    }
-}
-
-impl Finish {
-    /// The format must be at least 17x33.
-    pub fn new(settings: Settings, format: &Format) -> Self {
         let plan = Plan::new(&settings, format);
         let noise = std::array::from_fn(|scale| {
             let area = plan.columns[scale].scored.len() * plan.rows[scale].scored.len();
             cube_root((area as f64 * settings.noise_weight) as f32)
         });
-        Self { settings, plan, noise }
+        let kernels = Kernels::new(&plan, level);
+        Self { settings, plan, noise, kernels }
     }
 
-    /// The row of raw numbers.
-    pub fn write(&self, sums: &[Sums; SCALES], raw: &mut [f64]) {
+    fn score<S: Source>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Part; SCALES] {
+        let sums = self.sums(pictures);
         let long = |scale: usize| self.part(scale, &self.plan.long[scale - 1], &sums[scale]);
         let first =
             if self.settings.first_scale { self.part(0, &self.plan.short, &sums[0]) } else { SKIPPED };
-        let area = self.plan.columns[0].input * self.plan.rows[0].input;
-        super::score::write(&self.settings, area, &[first, long(1), long(2), long(3)], raw);
+        [first, long(1), long(2), long(3)]
+    }
+
+    /// The sums of every scale of a reference and a distorted picture.
+    pub fn sums<S: Source>(&mut self, pictures: [Plane<'_, S>; 2]) -> [Sums; SCALES] {
+        self.kernels.sums(&self.plan, pictures)
     }
 
     fn part(&self, scale: usize, masking: &impl Masking, sums: &Sums) -> Part {
@@ -144,15 +129,16 @@ fn roots([horizontal, vertical, diagonal]: [f32; 3], noise: f32) -> f32 {
 impl Extractor for Adm {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
         let (reference, distorted) = (window.current.reference, window.current.distorted);
-        let sums = match (reference.plane(0), distorted.plane(0)) {
-            (PlaneView::U8(reference), PlaneView::U8(distorted)) => self.sums([reference, distorted]),
-            (PlaneView::U16(reference), PlaneView::U16(distorted)) => self.sums([reference, distorted]),
+        let parts = match (reference.plane(0), distorted.plane(0)) {
+            (PlaneView::U8(reference), PlaneView::U8(distorted)) => self.score([reference, distorted]),
+            (PlaneView::U16(reference), PlaneView::U16(distorted)) => self.score([reference, distorted]),
             _ => {
                 let reason = "the two pictures have different sample sizes".to_owned();
                 return Err(MetricError::Frame { metric: NAME, index: window.index, reason });
             }
         };
-        self.finish.write(&sums, raw);
+        let area = self.plan.columns[0].input * self.plan.rows[0].input;
+        super::score::write(&self.settings, area, &parts, raw);
         Ok(())
     }
 }

@@ -58,7 +58,7 @@ pub fn threshold(spread: [&[i32]; 3], centre: &[i32], out: &mut [i32]) {
 }
 
 /// How many bits squares and cubes are shifted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rounding {
     pub square: u32,
     pub cube: u32,
@@ -173,11 +173,6 @@ impl Short {
         self.cubes
     }
 
-    /// Of a row's masked detail and of its energy.
-    pub fn row_shifts(&self) -> [u32; 2] {
-        [self.row_shift, self.energy_shift]
-    }
-
     /// A thirtieth and a fifteenth of a weighted coefficient. At extreme contrast both lose their upper bits; libvmaf's
     /// scalar path is defined so.
     #[inline(always)]
@@ -229,16 +224,6 @@ impl Long {
     /// The weights; see [`Long::weights_fit`].
     pub fn weights(&self) -> [i32; 3] {
         self.weights.map(|weight| weight as i32)
-    }
-
-    /// The weights, whatever their size.
-    pub fn wide_weights(&self) -> [i64; 3] {
-        self.weights
-    }
-
-    /// Of a row's masked detail and of its energy.
-    pub fn row_shifts(&self) -> [u32; 2] {
-        [self.row_shift, self.energy_row_shift]
     }
 
     /// Of what is above the threshold.

@@ -13,7 +13,6 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod decouple;
-pub mod device;
 mod extractor;
 mod geometry;
 mod masking;

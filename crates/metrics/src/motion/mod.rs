@@ -4,7 +4,6 @@
 //! and its absolute values are summed. Motion2 is the minimum over neighbouring frames, motion3 the same after blending
 //! and clipping; both depend on order and are made in the [`fold`].
 
-pub mod device;
 mod dispatch;
 mod fold;
 mod scalar;
@@ -240,13 +239,8 @@ impl MotionExtractor {
             }
             _ => unreachable!("a clip has one format"),
         };
-        Some(mean_difference(sum, current.width(), current.height()))
+        Some(sum as f64 / 256.0 / (current.width() * current.height()) as f64)
     }
-}
-
-/// The mean of a sum of absolute differences, in levels of 8 bits.
-fn mean_difference(sum: u64, width: usize, height: usize) -> f64 {
-    sum as f64 / 256.0 / (width * height) as f64
 }
 
 impl Settings {

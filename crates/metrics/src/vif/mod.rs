@@ -8,7 +8,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-pub mod device;
 mod dispatch;
 mod log;
 #[cfg(target_arch = "aarch64")]
