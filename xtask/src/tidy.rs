@@ -12,10 +12,11 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["video", "metrics"]),
     ("report", &["video", "metrics", "engine"]),
     ("media", &["child", "video", "metrics", "engine"]),
-    ("tune", &["child", "video", "metrics", "engine", "report", "media"]),
-    ("eval", &["child", "video", "metrics", "engine"]),
-    ("server", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
-    ("cli", &["child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
+    ("scoring", &["video", "metrics", "engine", "report", "media"]),
+    ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
+    ("eval", &["child", "video", "metrics", "engine", "report"]),
+    ("server", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
+    ("cli", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];
 
 /// A file longer than this wants to be two; tables and kernels are exempt.

@@ -72,7 +72,7 @@ fn identical_inputs_are_explained() {
     let output = run(&pair, &["score", "ref.y4m", "ref.y4m", "--json"]);
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["identical"], true);
-    assert!(json["note"].as_str().unwrap().contains("97.4"));
+    assert!(json["notes"][0].as_str().unwrap().contains("97.4"));
     assert!(stdout(&run(&pair, &["score", "ref.y4m", "ref.y4m"])).contains("identical, sample for sample"));
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use visus_child::Words;
+use visus_child::StderrTail;
 use visus_engine::{Cancel, Side};
 use visus_video::{Chroma, ColourRange, Format, Frame, Source};
 
@@ -285,7 +285,7 @@ impl Probed {
             rgb: self.rgb,
             cancel: halt.clone(),
         };
-        let mut words: [Option<Words>; 2] = [None, None];
+        let mut words: [Option<StderrTail>; 2] = [None, None];
         let reference = self.stream(0, target, options, &decode, &mut words[0])?;
         let distorted = self.stream(1, target, options, &decode, &mut words[1])?;
         let comparability = compare::facts(&self.facts[0], &self.facts[1], options.sync);
@@ -325,7 +325,7 @@ impl Probed {
         target: Shape,
         options: &PairOptions,
         decode: &DecodeOptions,
-        words: &mut Option<Words>,
+        words: &mut Option<StderrTail>,
     ) -> Result<Stream, MediaError> {
         let source = self.source(side, decode, words)?;
         let facts = &self.facts[side];
@@ -336,7 +336,7 @@ impl Probed {
         &mut self,
         side: usize,
         decode: &DecodeOptions,
-        words: &mut Option<Words>,
+        words: &mut Option<StderrTail>,
     ) -> Result<Box<dyn Source>, MediaError> {
         Ok(match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
             (Some(source), ..) => source,
@@ -347,7 +347,7 @@ impl Probed {
                     decode.hwaccel = Decoder::find_hardware(tools, path, probe, &decode);
                 }
                 let decoder = Decoder::open(tools, path, probe, &decode)?;
-                *words = Some(decoder.words());
+                *words = Some(decoder.stderr());
                 self.facts[side].hardware = decode.hwaccel;
                 Box::new(decoder)
             }
@@ -472,7 +472,7 @@ pub struct Control {
     known: Comparability,
     findings: Shared,
     threads: Arc<Threads>,
-    words: [Option<Words>; 2],
+    words: [Option<StderrTail>; 2],
     forgive: bool,
     ffmpeg: Option<String>,
 }
@@ -491,7 +491,7 @@ impl Control {
         let mut findings = lock(&self.findings).clone();
         if self.forgive {
             let complaint =
-                |words: &Option<Words>| words.as_ref().and_then(|words| first_damage(&words.text()));
+                |words: &Option<StderrTail>| words.as_ref().and_then(|words| first_damage(&words.text()));
             findings.complaints = self.words.iter().filter_map(complaint).collect();
         }
         findings

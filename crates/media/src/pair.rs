@@ -586,7 +586,7 @@ impl Source for Paired {
         let Some(mut given) = self.next()? else { return Ok(false) };
         match &mut self.converter {
             Some(converter) => converter.apply(&given, frame),
-            None => std::mem::swap(&mut *given, frame),
+            None => frame.exchange(&mut given),
         }
         Ok(true)
     }

@@ -174,7 +174,7 @@ fn main() {
                 (find("ref"), find("dis"))
             });
             let format = *reference[0].format();
-            let mut extractor = match metric.extractor(&format, level) {
+            let mut extractor = match metric.extractor(&format.into(), level) {
                 Ok(e) => e,
                 Err(e) => {
                     println!("{id}: {e}");

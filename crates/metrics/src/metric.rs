@@ -4,7 +4,8 @@ use std::any::Any;
 
 use visus_video::{Format, Frame};
 
-use crate::{Level, OptionError, OptionSpec, Options};
+use crate::device::DeviceTask;
+use crate::{ClipInfo, Level, OptionError, OptionSpec, Options};
 
 /// What the registry knows of a metric before any options are given.
 #[derive(Debug)]
@@ -144,18 +145,25 @@ pub trait Metric: Any + Send + Sync {
         None
     }
 
-    /// Scratch and tables for one worker. Refuses formats that the metric has no meaning for.
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError>;
+    /// Scratch and tables for one worker. Refuses clips whose format the metric has no meaning for.
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError>;
 
     /// One extractor for several metrics of this kind that differ in options only, where they share most of their work.
     /// `None` if there is nothing to gain; then each has its own.
     fn group_extractor(
         &self,
         group: &[&dyn Metric],
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
-        let _ = (group, format, level);
+        let _ = (group, clip, level);
+        None
+    }
+
+    /// The metric as work for a device, if its extractor does nothing but make integer sums and finish them. `None` for
+    /// formats that [`extractor`](Self::extractor) refuses.
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        let _ = clip;
         None
     }
 
@@ -164,6 +172,19 @@ pub trait Metric: Any + Send + Sync {
         let _ = format;
         Box::new(Direct)
     }
+}
+
+/// The settings of every metric of a group, if all of them are of the kind `M`: what a
+/// [`group_extractor`](Metric::group_extractor) begins with.
+pub(crate) fn group_settings<M: Metric, S>(
+    group: &[&dyn Metric],
+    settings: impl Fn(&M) -> S,
+) -> Option<Vec<S>> {
+    let of = |metric: &&dyn Metric| {
+        let any: &dyn Any = *metric;
+        any.downcast_ref::<M>().map(&settings)
+    };
+    group.iter().map(of).collect()
 }
 
 /// Lets a metric split the work on one frame. The engine brings the threads, metrics have none.

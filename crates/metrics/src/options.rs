@@ -69,6 +69,7 @@ pub enum OptionError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     values: Vec<(&'static str, OptionValue)>,
+    given: Vec<&'static str>,
     suffix: String,
 }
 
@@ -81,16 +82,20 @@ impl Options {
             return Err(OptionError::Unknown { name: name.clone(), known });
         }
         let mut values = Vec::with_capacity(specs.len());
+        let mut set = Vec::new();
         for spec in specs {
             let text = given.iter().rev().find(|(name, _)| name == spec.name).map(|(_, text)| text.as_str());
             let value = match text {
-                Some(text) => parse_value(spec, text)?,
+                Some(text) => {
+                    set.push(spec.name);
+                    parse_value(spec, text)?
+                }
                 None => default_value(spec),
             };
             values.push((spec.name, value));
         }
         let suffix = name_suffix(specs, &values);
-        Ok(Self { values, suffix })
+        Ok(Self { values, given: set, suffix })
     }
 
     /// What these options add to the names of scores; empty if nothing differs from the defaults.
@@ -101,6 +106,11 @@ impl Options {
     fn get(&self, name: &str) -> &OptionValue {
         // A metric asks only for options of its own specification.
         &self.values.iter().find(|(known, _)| *known == name).expect("option is in the specification").1
+    }
+
+    /// Whether the request set this option, be it to its default.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains(&name)
     }
 
     pub fn flag(&self, name: &str) -> bool {
@@ -224,6 +234,13 @@ mod tests {
         let all = [("gain_limit", "1.05"), ("csf_mode", "2"), ("csf_fast", "true"), ("method", "bicubic")];
         assert_eq!(parse(&all).unwrap().suffix(), "_zf_csf_2_egl_1.05_pm_bicubic");
         assert_eq!(parse(&[("gain_limit", "100"), ("debug", "true")]).unwrap().suffix(), "");
+    }
+
+    #[test]
+    fn an_explicit_default_counts_as_given() {
+        let options = parse(&[("gain_limit", "100")]).unwrap();
+        assert!(options.is_given("gain_limit"));
+        assert!(!options.is_given("csf_mode"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ fn frames(clip: &Clip) -> Vec<Frame> {
 
 /// How often memory was asked for while a metric looked at warm frames.
 fn allocations(metric: &dyn Metric, reference: &[Frame], distorted: &[Frame], level: Level) -> u64 {
-    let mut extractor = metric.extractor(reference[0].format(), level).unwrap();
+    let mut extractor = metric.extractor(&(*reference[0].format()).into(), level).unwrap();
     let mut raw = vec![0.0; metric.raw_len()];
     let pair = |index: u64| {
         let index = index as usize;

@@ -7,7 +7,8 @@
 
 pub mod bootstrap;
 pub mod diff;
-mod escape;
+pub mod document;
+pub mod escape;
 pub mod full;
 pub mod gate;
 pub mod html;
@@ -16,6 +17,7 @@ pub mod part;
 pub mod plot;
 mod precision;
 pub mod record;
+pub mod score;
 pub mod shots;
 pub mod spark;
 pub mod stats;

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use visus_engine::model::{ModelFlags, Overload};
 use visus_engine::{
@@ -13,7 +15,8 @@ use visus_engine::{
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
-use crate::full::{FullReport, InputFacts};
+use crate::full::{FullReport, IDENTICAL, InputFacts};
+use crate::score;
 
 /// What a plan was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,33 +46,97 @@ pub enum MergeError {
     Join(#[from] JoinError),
 }
 
+/// What joining needs of a part of a clip.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PartEntry {
+    /// The first frame of the part.
+    from: u64,
+    /// The frame after its last.
+    to: u64,
+    /// Whether the clip ends with this part.
+    ended: bool,
+    /// How long scoring took.
+    seconds: f64,
+    /// The models that were asked for.
+    models: Vec<PartModel>,
+    /// The metrics that were asked for.
+    features: Vec<PartFeature>,
+    /// For every frame and metric, the raw numbers before anything that depends on other frames.
+    #[schemars(with = "Vec<Vec<Vec<RawNumber>>>")]
+    rows: Vec<Value>,
+}
+
+/// A model as it was asked for: by `version` or by `path`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PartModel {
+    /// A built-in version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    /// A file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// The name of its scores.
+    name: String,
+    /// Scores are not clipped to the model's range.
+    disable_clip: bool,
+    /// Scores go through the model's transform.
+    enable_transform: bool,
+    /// Metric, option and value of every option that was given for the model's features.
+    overloads: Vec<[String; 3]>,
+}
+
+/// A metric as it was asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PartFeature {
+    /// Its name.
+    metric: String,
+    /// Names and values of its options.
+    options: Vec<(String, String)>,
+}
+
+/// A number; what JSON cannot hold stands there as its bits in hexadecimal.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum RawNumber {
+    Finite(f64),
+    Bits(String),
+}
+
 /// The entry of a part's report. `ended`: the clip ends with this part.
 pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked) -> Value {
-    json!({
-        "from": outcome.first_frame,
-        "to": outcome.first_frame + outcome.frames,
-        "ended": ended,
-        "seconds": outcome.elapsed.as_secs_f64(),
-        "models": asked.models.iter().map(model_json).collect::<Vec<_>>(),
-        "features": asked.features.iter().map(feature_json).collect::<Vec<_>>(),
-        "rows": rows.iter().map(row_json).collect::<Vec<_>>(),
+    score::json(&PartEntry {
+        from: outcome.first_frame,
+        to: outcome.first_frame + outcome.frames,
+        ended,
+        seconds: outcome.elapsed.as_secs_f64(),
+        models: asked.models.iter().map(PartModel::of).collect(),
+        features: asked.features.iter().map(PartFeature::of).collect(),
+        rows: rows.iter().map(row_json).collect(),
     })
 }
 
-fn model_json(spec: &ModelSpec) -> Value {
-    let (kind, source) = match &spec.source {
-        ModelSource::Version(version) => ("version", version.clone()),
-        ModelSource::Path(path) => ("path", path.to_string_lossy().into_owned()),
-    };
-    let overloads: Vec<_> =
-        spec.overloads.iter().map(|one| json!([one.metric, one.option, one.value])).collect();
-    json!({
-        kind: source,
-        "name": spec.name,
-        "disable_clip": spec.flags.disable_clip,
-        "enable_transform": spec.flags.enable_transform,
-        "overloads": overloads,
-    })
+impl PartModel {
+    fn of(spec: &ModelSpec) -> Self {
+        let (version, path) = match &spec.source {
+            ModelSource::Version(version) => (Some(version.clone()), None),
+            ModelSource::Path(path) => (None, Some(path.to_string_lossy().into_owned())),
+        };
+        let overload = |one: &Overload| [one.metric.clone(), one.option.clone(), one.value.clone()];
+        Self {
+            version,
+            path,
+            name: spec.name.clone(),
+            disable_clip: spec.flags.disable_clip,
+            enable_transform: spec.flags.enable_transform,
+            overloads: spec.overloads.iter().map(overload).collect(),
+        }
+    }
+}
+
+impl PartFeature {
+    fn of(spec: &FeatureSpec) -> Self {
+        Self { metric: spec.metric.clone(), options: spec.options.clone() }
+    }
 }
 
 fn model_spec(value: &Value) -> Option<ModelSpec> {
@@ -90,23 +157,19 @@ fn model_spec(value: &Value) -> Option<ModelSpec> {
     Some(ModelSpec { source, name: value["name"].as_str()?.to_owned(), flags, overloads })
 }
 
-fn feature_json(spec: &FeatureSpec) -> Value {
-    json!({ "metric": spec.metric, "options": spec.options })
-}
-
 fn feature_spec(value: &Value) -> Option<FeatureSpec> {
     let option = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
     let options = value["options"].as_array()?.iter().map(option).collect::<Option<Vec<_>>>()?;
     Some(FeatureSpec { metric: value["metric"].as_str()?.to_owned(), options })
 }
 
-/// JSON has no words for infinities and what is not a number: those stand there as their bits.
+/// The raw numbers of a frame, to the last bit.
 fn row_json(row: &Row) -> Value {
     let number = |value: &f64| match value.is_finite() {
-        true => json!(value),
-        false => json!(format!("{:016x}", value.to_bits())),
+        true => RawNumber::Finite(*value),
+        false => RawNumber::Bits(format!("{:016x}", value.to_bits())),
     };
-    row.iter().map(|raw| raw.iter().map(number).collect::<Value>()).collect()
+    row.iter().map(|raw| score::json(&raw.iter().map(number).collect::<Vec<_>>())).collect()
 }
 
 fn row(value: &Value) -> Option<Row> {
@@ -137,8 +200,7 @@ pub fn merge(mut reports: Vec<(String, Value)>, open_end: bool) -> Result<Value,
     if let Some(last) = parts.last().filter(|last| !last.ended && !open_end) {
         return Err(MergeError::OpenEnd(last.end()));
     }
-    let levels = reports.iter().map(|(_, report)| report["provenance"]["cpu_level"].clone());
-    Ok(written(&plan, &outcome, format, &reports[0].1, levels))
+    Ok(written(&plan, &outcome, format, &reports))
 }
 
 /// A part as its report tells it. Its scores are not read: they are made anew.
@@ -169,7 +231,7 @@ fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
         identical: report["identical"].as_bool().unwrap_or(false),
         scores: Scores::default(),
         elapsed: seconds.unwrap_or_default(),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     };
     let rows = rows.ok_or_else(|| fault("a row in it cannot be read"))?;
     Ok((Part { outcome, ended: part["ended"].as_bool().unwrap_or(false), rows }, asked))
@@ -188,10 +250,9 @@ fn format(input: &Value) -> Option<Format> {
 }
 
 /// Entries of a report that belong to its frames alone. All others must be the same in all parts.
-const OWN: [&str; 9] = [
+const OWN: [&str; 8] = [
     "fps",
     "identical",
-    "note",
     "frame_count",
     "shorter_input",
     "frames",
@@ -199,6 +260,9 @@ const OWN: [&str; 9] = [
     "aggregate_metrics",
     "part",
 ];
+
+/// Entries that may differ from machine to machine, since scores do not depend on them, and notes.
+const FREE: [&str; 3] = ["notes", "backend_requested", "backend_used"];
 
 fn check_alike(first: &(String, Value), other: &(String, Value), same_plan: bool) -> Result<(), MergeError> {
     let different = |what: &str| MergeError::Different {
@@ -211,10 +275,10 @@ fn check_alike(first: &(String, Value), other: &(String, Value), same_plan: bool
     }
     let strip = |report: &Value| -> Map<String, Value> {
         let mut entries = report.as_object().cloned().unwrap_or_default();
-        OWN.iter().for_each(|key| drop(entries.shift_remove(*key)));
+        OWN.iter().chain(&FREE).for_each(|key| drop(entries.shift_remove(*key)));
         if let Some(provenance) = entries.get_mut("provenance").and_then(Value::as_object_mut) {
-            // Scores do not depend on it, and machines differ.
             provenance.shift_remove("cpu_level");
+            provenance.shift_remove("device");
         }
         entries
     };
@@ -251,14 +315,9 @@ fn check_hashes(plan: &Plan, report: &Value) -> Result<(), MergeError> {
 }
 
 /// The first part's report with everything that belongs to its frames replaced, in the same order.
-fn written(
-    plan: &Plan,
-    outcome: &Outcome,
-    format: Format,
-    first: &Value,
-    levels: impl Iterator<Item = Value>,
-) -> Value {
-    let facts = InputFacts { file: String::new(), format, frame_rate: None, warnings: Vec::new() };
+fn written(plan: &Plan, outcome: &Outcome, format: Format, reports: &[(String, Value)]) -> Value {
+    let first = &reports[0].1;
+    let facts = InputFacts::new("", format, None);
     let version = first["version"].as_str().unwrap_or_default();
     let fresh = FullReport { version, plan, outcome, reference: &facts, distorted: &facts }.json();
     let mut merged = first.as_object().cloned().unwrap_or_default();
@@ -268,15 +327,32 @@ fn written(
             None => drop(merged.shift_remove(key)),
         }
     }
-    let mut names: Vec<String> = Vec::new();
-    for level in levels.filter_map(|level| level.as_str().map(str::to_owned)) {
-        if !names.contains(&level) {
-            names.push(level);
+    let mut merged = Value::Object(merged);
+    for key in ["/provenance/cpu_level", "/provenance/device", "/backend_used"] {
+        let names = distinct(reports.iter().filter_map(|(_, report)| report.pointer(key)));
+        if let Some(value) = merged.pointer_mut(key).filter(|_| !names.is_empty()) {
+            *value = json!(names.join("+"));
         }
     }
-    let mut merged = Value::Object(merged);
-    merged["provenance"]["cpu_level"] = json!(names.join("+"));
+    if merged.get("notes").is_some() {
+        let all = reports.iter().flat_map(|(_, report)| report["notes"].as_array().into_iter().flatten());
+        let mut notes = distinct(all);
+        notes.retain(|note| note != IDENTICAL);
+        notes.extend(outcome.identical.then(|| IDENTICAL.to_owned()));
+        merged["notes"] = json!(notes);
+    }
     merged
+}
+
+/// The texts among these values, each once.
+fn distinct<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for text in values.filter_map(Value::as_str) {
+        if !texts.iter().any(|known| known == text) {
+            texts.push(text.to_owned());
+        }
+    }
+    texts
 }
 
 #[cfg(test)]
@@ -298,9 +374,9 @@ mod tests {
     fn specifications_survive() {
         let spec: ModelSpec =
             "version=vmaf_v0.6.1:name=x:disable_clip:vif.vif_enhn_gain_limit=1.0".parse().unwrap();
-        assert_eq!(model_spec(&model_json(&spec)), Some(spec));
+        assert_eq!(model_spec(&score::json(&PartModel::of(&spec))), Some(spec));
         let feature: FeatureSpec = "psnr=enable_apsnr=true:min_sse=0.5".parse().unwrap();
-        assert_eq!(feature_spec(&feature_json(&feature)), Some(feature));
+        assert_eq!(feature_spec(&score::json(&PartFeature::of(&feature))), Some(feature));
     }
 
     #[test]

@@ -45,6 +45,14 @@ impl fmt::Display for Precision {
 }
 
 impl Precision {
+    /// Every digit that gives the number back.
+    pub const EXACT: Self = Self::Digits(17);
+
+    /// The number that the text stands for.
+    pub fn rounded(self, value: f64) -> f64 {
+        if self == Self::EXACT { value } else { self.text(value).parse().unwrap_or(value) }
+    }
+
     /// The number as text; not a number and infinities as C writes them.
     pub fn text(self, value: f64) -> String {
         match self {
@@ -97,6 +105,8 @@ mod tests {
     fn digits_are_significant_ones() {
         assert_eq!(Precision::Digits(3).text(97.42804264261031), "97.4");
         assert_eq!("max".parse::<Precision>().unwrap().text(0.1), "0.10000000000000001");
+        assert_eq!(Precision::Legacy.rounded(93.123_456_789), 93.123457);
+        assert_eq!(Precision::EXACT.rounded(0.1 + 0.2), 0.1 + 0.2);
     }
 
     #[test]

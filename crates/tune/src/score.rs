@@ -1,71 +1,15 @@
 //! Scores of an encode against its source, by the engine in this process.
 
 use std::path::Path;
-use std::str::FromStr;
 
-use visus_engine::{Cancel, EngineError, Event, Flow, ModelSpec, Plan, Settings};
-use visus_video::Format;
+use visus_engine::{Cancel, Event, Flow, Plan};
+use visus_scoring::{Columns, ErrorClass, Resolved, RunOptions, Selection, run_sources};
+use visus_video::{Format, chain};
 
 use crate::TuneError;
 use crate::decode;
-use crate::error::chain;
 use crate::source::{Source, Window};
 use crate::tools::Tools;
-
-/// One number for many frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pooling {
-    #[default]
-    Mean,
-    /// `n / Σ 1/(s+1) − 1`, as libvmaf's.
-    Harmonic,
-    Min,
-    /// The score that so many percent of the frames do not reach.
-    P1,
-    P5,
-    P10,
-}
-
-impl Pooling {
-    pub const NAMES: [&str; 6] = ["mean", "harmonic", "min", "p1", "p5", "p10"];
-    const ALL: [Self; 6] = [Self::Mean, Self::Harmonic, Self::Min, Self::P1, Self::P5, Self::P10];
-
-    pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .zip(Self::NAMES)
-            .find(|(pooling, _)| **pooling == self)
-            .map_or("mean", |(_, name)| name)
-    }
-
-    /// The frames' scores in one number; NaN without frames.
-    pub fn pool(self, scores: &[f64]) -> f64 {
-        let count = scores.len() as f64;
-        let percentile = |percent: f64| {
-            let mut sorted = scores.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            visus_report::stats::percentile(&sorted, percent)
-        };
-        match self {
-            _ if scores.is_empty() => f64::NAN,
-            Self::Mean => scores.iter().sum::<f64>() / count,
-            Self::Harmonic => count / scores.iter().map(|score| 1.0 / (score + 1.0)).sum::<f64>() - 1.0,
-            Self::Min => percentile(0.0),
-            Self::P1 => percentile(1.0),
-            Self::P5 => percentile(5.0),
-            Self::P10 => percentile(10.0),
-        }
-    }
-}
-
-impl FromStr for Pooling {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|pooling| pooling.name() == text);
-        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join("|")))
-    }
-}
 
 /// The model that measures.
 #[derive(Debug)]
@@ -81,20 +25,19 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// `auto` picks by size and frame rate; otherwise a built-in version, a JSON file, or libvmaf's grammar.
+    /// A model by any of the names that `visus score` takes: a built-in version, a JSON file, libvmaf's grammar, or `auto`.
     pub fn new(model: &str, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
-        let spec = match model {
-            "auto" => ModelSpec::version(visus_engine::model::automatic(format, Some(rate)).0),
-            _ => spec(model)?,
-        };
-        Self::of(&spec)
+        let selection = Selection::parse([model], [], Columns::Libvmaf).map_err(wrong_model)?;
+        Self::of(&selection, format, rate)
     }
 
-    pub fn of(spec: &ModelSpec) -> Result<Self, TuneError> {
-        let plan = Plan::new(std::slice::from_ref(spec), &[], true)
-            .map_err(|error| TuneError::Model(chain(&error)))?;
-        let model = plan.models().next().ok_or_else(|| TuneError::Model("there is none".to_owned()))?;
-        let (column, label, sha256) = (model.name.clone(), spec.label(), model.sha256.clone());
+    /// The first model of a selection.
+    pub fn of(selection: &Selection, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
+        let Resolved { plan, asked, .. } = selection.resolve_clip(format, Some(rate)).map_err(wrong_model)?;
+        let (Some(model), Some(spec)) = (plan.models().next(), asked.models.first()) else {
+            return Err(TuneError::Model("there is none".to_owned()));
+        };
+        let (column, label, sha256) = (model.name.clone(), model.label.clone(), model.sha256.clone());
         let ceiling = model.model.clip.map(|clip| clip.max);
         let flags = format!("{:?} {:?}", spec.flags, spec.overloads);
         Ok(Self { plan, column, label, sha256, ceiling, flags })
@@ -119,7 +62,8 @@ impl Judge {
     ) -> Result<Vec<f64>, TuneError> {
         let reference = decode::source(source, window, tools, cancel)?;
         let distorted = decode::encode(encode, source, scaled, tools, cancel)?;
-        let settings = Settings { threads, ..Settings::default() };
+        let options = RunOptions::from_environment().map_err(wrong_model)?;
+        let options = RunOptions { threads: Some(threads), ..options };
         let mut sink = |event: Event<'_>| {
             if let Event::Progress { done } = event {
                 frames(done);
@@ -128,11 +72,11 @@ impl Judge {
         };
         let failed =
             |reason: String| TuneError::Score { what: format!("scoring {}", source.path.display()), reason };
-        let outcome = visus_engine::run(&self.plan, reference, distorted, &settings, cancel, &mut sink);
-        let outcome = outcome.map_err(|error| match error {
-            EngineError::Cancelled => TuneError::Cancelled,
+        let outcome = run_sources(&self.plan, reference, distorted, &options, cancel, &mut sink);
+        let outcome = outcome.map_err(|error| match error.class() {
+            ErrorClass::Cancelled => TuneError::Cancelled,
             _ if cancel.is_fired() => TuneError::Cancelled,
-            other => failed(chain(&other)),
+            _ => failed(chain(&error)),
         })?;
         if let Some(side) = outcome.shorter {
             return Err(failed(format!(
@@ -148,40 +92,13 @@ impl Judge {
     }
 }
 
-/// A model by libvmaf's grammar; a built-in version or a file may also stand for itself.
-fn spec(text: &str) -> Result<ModelSpec, TuneError> {
-    let full = match text {
-        _ if visus_engine::model::builtin(text).is_some() => format!("version={text}"),
-        _ if visus_engine::model::builtin(&format!("vmaf_{text}")).is_some() => {
-            format!("version=vmaf_{text}")
-        }
-        _ if text.ends_with(".json") && !text.contains('=') => format!("path={text}"),
-        _ => text.to_owned(),
-    };
-    full.parse().map_err(|error| TuneError::Model(chain(&error)))
+fn wrong_model(error: impl std::error::Error) -> TuneError {
+    TuneError::Model(chain(&error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pooled_in_six_ways() {
-        let scores: Vec<f64> = (0..=100).rev().map(f64::from).collect();
-        for (pooling, expected) in [
-            (Pooling::Mean, 50.0),
-            (Pooling::Min, 0.0),
-            (Pooling::P1, 1.0),
-            (Pooling::P5, 5.0),
-            (Pooling::P10, 10.0),
-        ] {
-            assert_eq!(pooling.pool(&scores), expected, "{}", pooling.name());
-            assert_eq!(pooling.name().parse(), Ok(pooling));
-        }
-        assert_eq!(Pooling::Harmonic.pool(&[1.0, 3.0]), 2.0 / 0.75 - 1.0);
-        assert!(Pooling::Mean.pool(&[]).is_nan());
-        assert!("median".parse::<Pooling>().is_err());
-    }
 
     #[test]
     fn models_by_any_name() {

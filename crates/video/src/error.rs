@@ -61,3 +61,14 @@ pub enum HeaderFault {
     #[error(transparent)]
     Format(#[from] FormatError),
 }
+
+/// An error with its causes, in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use visus_report::Precision;
+use visus_scoring::range::Moment;
+use visus_scoring::{Columns, RequestError, RunOptions, ScoreRequest, Selection, Video, Videos};
+use visus_video::Format;
 
 /// Measures how good a video looks: VMAF and its siblings, equal to libvmaf's, in pure Rust.
 #[derive(Debug, Parser)]
@@ -88,6 +91,42 @@ pub struct ScoreArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub distorted: PathBuf,
 
+    #[command(flatten)]
+    pub raw: RawArgs,
+
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// Skip the first N frames of the reference
+    #[arg(long, help_heading = "Run", value_name = "N", default_value_t = 0)]
+    pub skip_ref: u64,
+
+    /// Skip the first N frames of the distorted video
+    #[arg(long, help_heading = "Run", value_name = "N", default_value_t = 0)]
+    pub skip_dis: u64,
+
+    /// First frame to score: a number from 0 on, or a time such as 12.5s or 1:30. With --json, `visus merge` joins the parts
+    #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
+    pub from: Option<Moment>,
+
+    /// Stop before this frame
+    #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
+    pub to: Option<Moment>,
+
+    #[command(flatten)]
+    pub media: super::media::MediaArgs,
+
+    #[command(flatten)]
+    pub outputs: OutputArgs,
+}
+
+/// The format of raw video.
+#[derive(Clone, Copy, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Raw video")]
+pub struct RawArgs {
     /// Size of raw video
     #[arg(short, long, value_name = "WIDTHxHEIGHT", requires = "pix_fmt")]
     pub size: Option<Size>,
@@ -95,7 +134,20 @@ pub struct ScoreArgs {
     /// Sample format of raw video, such as yuv420p or yuv422p10le
     #[arg(short, long, value_name = "FORMAT", requires = "size")]
     pub pix_fmt: Option<PixFmt>,
+}
 
+impl RawArgs {
+    pub fn format(&self) -> anyhow::Result<Option<Format>> {
+        let (Some(size), Some(pix_fmt)) = (self.size, self.pix_fmt) else { return Ok(None) };
+        let format = Format::new(size.width, size.height, pix_fmt.chroma, pix_fmt.depth);
+        Ok(Some(format.map_err(|error| RequestError::Format(error.to_string()))?))
+    }
+}
+
+/// Models and metrics.
+#[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Models and metrics")]
+pub struct SelectionArgs {
     /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, `all` or `none`; may be repeated
     #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
     pub models: Vec<String>,
@@ -103,7 +155,19 @@ pub struct ScoreArgs {
     /// A further metric with options, as `psnr` or `vif=debug=true`; may be repeated
     #[arg(short, long = "feature", value_name = "METRIC")]
     pub features: Vec<String>,
+}
 
+impl SelectionArgs {
+    pub fn parse(&self) -> Result<Selection, RequestError> {
+        let (models, metrics) = (self.models.iter(), self.features.iter());
+        Selection::parse(models.map(String::as_str), metrics.map(String::as_str), Columns::ByModel)
+    }
+}
+
+/// How the run is done.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+#[command(next_help_heading = "Run")]
+pub struct RunArgs {
     /// Worker threads [default: all cores]
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -116,35 +180,37 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
-    /// Skip the first N frames of the reference
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub skip_ref: u64,
-
-    /// Skip the first N frames of the distorted video
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub skip_dis: u64,
-
-    /// First frame to score: a number from 0 on, or a time such as 12.5s or 1:30. With --json, `visus merge` joins the parts
-    #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames")]
-    pub from: Option<super::range::Moment>,
-
-    /// First frame not to score any more
-    #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames")]
-    pub to: Option<super::range::Moment>,
-
-    #[command(flatten)]
-    pub media: super::media::MediaArgs,
-
-    #[command(flatten)]
-    pub outputs: OutputArgs,
-
     /// No progress bar, no summary
     #[arg(short, long)]
     pub quiet: bool,
 }
 
+impl RunArgs {
+    pub fn options(&self) -> Result<RunOptions, RequestError> {
+        let options = RunOptions::from_environment()?;
+        let threads = self.threads.map(usize::from);
+        Ok(RunOptions { threads, subsample: self.subsample, frames: self.frames, ..options })
+    }
+}
+
+impl ScoreArgs {
+    /// What is asked for.
+    pub fn request(&self) -> anyhow::Result<ScoreRequest> {
+        let videos = Videos {
+            reference: Video::Path(self.reference.clone()),
+            distorted: Video::Path(self.distorted.clone()),
+            raw: self.raw.format()?,
+            pairing: self.media.pairing(),
+            skip: [self.skip_ref, self.skip_dis],
+        };
+        let options = RunOptions { from: self.from, to: self.to, ..self.run.options()? };
+        Ok(ScoreRequest { videos, selection: self.selection.parse()?, options })
+    }
+}
+
 /// Reports to write: to a file, or to standard output in place of the summary.
 #[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Reports")]
 pub struct OutputArgs {
     /// Write everything as JSON
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]

@@ -1,23 +1,24 @@
 //! `visus demo`: a clip pair with a known flaw, scored and shown.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Cursor};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use visus_engine::{ModelSpec, Plan, Settings};
+use visus_engine::{Cancel, Settings};
+use visus_scoring::{Columns, RunOptions, Selection, run_sources};
 use visus_video::synthetic::{Clip, Distortion};
-use visus_video::{Chroma, Format, Frame, Info, ReadError, Source, write_y4m};
+use visus_video::{Chroma, Format, Frame, Info, ReadError, Source, write_y4m, y4m_seekable};
 
 use super::args::DemoArgs;
 use super::draw;
-use super::level;
-use super::score::{print_all, score};
+use super::score::{print_all, under_bar};
 
 const FRAMES: u64 = 60;
 /// The frames that a burst of damage hits.
 const FLAW: std::ops::Range<u64> = 36..42;
 const SEED: u32 = 2026;
+const RATE: (u32, u32) = (25, 1);
 const MODELS: [&str; 2] = ["vmaf_v0.6.1", "vmaf_v0.6.1neg"];
 
 pub fn run(args: &DemoArgs) -> Result<()> {
@@ -27,11 +28,13 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     if let Some(folder) = &args.keep {
         keep(folder, &reference, &distorted)?;
     }
-    let models: Vec<_> = MODELS.iter().map(|model| ModelSpec::version(model).named(model)).collect();
-    let plan = Plan::new(&models, &[], true)?.lean();
-    let settings = Settings { level: level::from_environment(), ..Settings::default() };
-    let scored = score(&plan, Box::new(reference), Box::new(distorted), &settings, args.quiet)?;
-    let summary = draw::summary(&plan, &scored.outcome, settings.threads);
+    let resolved = Selection::parse(MODELS, [], Columns::ByModel)?.resolve(&reference)?;
+    let options = RunOptions::from_environment()?;
+    let (reference, distorted) = (made(reference)?, made(distorted)?);
+    let outcome = under_bar(args.quiet, |bar| {
+        run_sources(&resolved.plan, reference, distorted, &options, &Cancel::new(), bar)
+    })?;
+    let summary = draw::summary(&resolved.plan, &outcome, Settings::default().threads);
     print_all(&format!("{INTRODUCTION}\n{summary}\n{NEXT}"))
 }
 
@@ -46,6 +49,16 @@ Next: visus score REFERENCE.y4m DISTORTED.y4m    your own clips
       visus selftest                             are the scores of this machine libvmaf's?
 ";
 
+/// The clip in memory, as a Y4M file would be: scoring it then takes the time of scoring alone.
+fn made(mut clip: impl Source + 'static) -> Result<Box<dyn Source>> {
+    let mut bytes = Vec::new();
+    let format = *clip.format();
+    let mut frame = Frame::new(format);
+    let frames = std::iter::from_fn(|| clip.read(&mut frame).is_ok_and(|more| more).then(|| frame.clone()));
+    write_y4m(&mut bytes, &format, RATE, frames)?;
+    Ok(Box::new(y4m_seekable(clip.name(), Cursor::new(bytes))?))
+}
+
 fn keep(folder: &Path, reference: &Clip, distorted: &Flawed) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     write_clip(&folder.join("reference.y4m"), reference.format(), reference.frames())?;
@@ -58,7 +71,7 @@ fn keep(folder: &Path, reference: &Clip, distorted: &Flawed) -> Result<()> {
 
 fn write_clip(path: &Path, format: &Format, frames: impl Iterator<Item = Frame>) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-    write_y4m(BufWriter::new(file), format, (25, 1), frames)
+    write_y4m(BufWriter::new(file), format, RATE, frames)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use visus_engine::{Column, Event, Flow, NamedModel, Outcome, Plan, Side, Sink};
 use visus_report::{full, spark, stats};
+use visus_scoring::ErrorClass;
 
 /// Frames, speed and time left, on standard error if that is a terminal.
 pub struct Bar(ProgressBar);
@@ -47,7 +48,6 @@ impl Sink for Bar {
         match event {
             Event::Started { total, .. } => self.start(total),
             Event::Progress { done } => self.0.set_position(done),
-            Event::Warning(text) => self.0.println(format!("visus: warning: {text}")),
             _ => {}
         }
         Flow::Continue
@@ -73,7 +73,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, threads: usize) -> String {
         outcome.format,
         outcome.fps(),
         if threads == 1 { "" } else { "s" },
-        outcome.level,
+        outcome.backend.cpu,
     );
     if outcome.identical {
         let _ = writeln!(text, "{}", full::IDENTICAL);
@@ -160,4 +160,16 @@ pub fn shorter_warning(outcome: &Outcome, total: [Option<u64>; 2]) -> Option<Str
         "the {name} ended after {} frames{longer}; only the common frames are scored",
         outcome.first_frame + outcome.frames
     ))
+}
+
+/// What machines read of an error: whose fault it is.
+pub fn class_name(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Request => "request",
+        ErrorClass::NotComparable => "not_comparable",
+        ErrorClass::Video => "video",
+        ErrorClass::TimedOut => "timed_out",
+        ErrorClass::Cancelled => "cancelled",
+        ErrorClass::Failed => "failed",
+    }
 }

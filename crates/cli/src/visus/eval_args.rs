@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueHint};
 use visus_eval::Split;
 
-use super::args::{PixFmt, Size};
+use super::args::{RawArgs, RunArgs};
+use super::media::MediaArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EVAL_EXAMPLES)]
@@ -75,11 +76,11 @@ fn parse_split(text: &str) -> Result<Split, String> {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = FEATURES_EXAMPLES)]
 pub struct FeaturesArgs {
-    /// The reference: a Y4M file, or raw video with --size and --pix-fmt
+    /// The reference: any video that ffmpeg decodes, a Y4M file, or raw video with --size and --pix-fmt
     #[arg(required_unless_present = "list", requires = "distorted", value_hint = ValueHint::FilePath)]
     pub reference: Option<PathBuf>,
 
-    /// The distorted video, in the same format
+    /// The distorted video
     #[arg(value_hint = ValueHint::FilePath)]
     pub distorted: Option<PathBuf>,
 
@@ -111,25 +112,14 @@ pub struct FeaturesArgs {
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
 
-    /// Size of raw video
-    #[arg(short, long, value_name = "WIDTHxHEIGHT")]
-    pub size: Option<Size>,
+    #[command(flatten)]
+    pub raw: RawArgs,
 
-    /// Sample format of raw video, such as yuv420p or yuv422p10le
-    #[arg(short, long, value_name = "FORMAT")]
-    pub pix_fmt: Option<PixFmt>,
+    #[command(flatten)]
+    pub run: RunArgs,
 
-    /// Worker threads [default: all cores]
-    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-
-    /// Every N-th frame only
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub subsample: u64,
-
-    /// No progress bar
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub media: MediaArgs,
 }
 
 const FEATURES_EXAMPLES: &str = "\

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use visus_engine::{Cancel, FeatureSpec, ModelSpec, Outcome, Settings};
+use visus_engine::{Cancel, FeatureSpec, ModelSpec, Outcome};
 use visus_eval::features::{Grain, Recipe};
 use visus_eval::table::{Cell, TableWriter};
+use visus_scoring::{Columns, ScoreError, Selection, Video, Videos, names, score_with_plan};
 use visus_video::Format;
 
-use super::args::{PixFmt, Size};
-use super::draw::Bar;
+use super::args::{PixFmt, RawArgs, Size};
 use super::eval_args::FeaturesArgs;
-use super::{level, model_choice};
+use super::score;
 
 /// A pair to be measured.
 #[derive(Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub fn run(args: &FeaturesArgs) -> Result<()> {
     let grain = if args.per_frame { Grain::Frame } else { Grain::Clip };
     let mut table = TableWriter::new(&args.output, recipe.column_names(grain, with_opinions))?;
     for (number, pair) in pairs.iter().enumerate() {
-        if !args.quiet && pairs.len() > 1 {
+        if !args.run.quiet && pairs.len() > 1 {
             eprintln!("visus: {} of {}: {}", number + 1, pairs.len(), pair.distorted.display());
         }
         let outcome = measure(args, &recipe, pair)
@@ -40,37 +40,41 @@ pub fn run(args: &FeaturesArgs) -> Result<()> {
     }
     let rows = table.rows();
     table.finish()?;
-    if !args.quiet {
+    if !args.run.quiet {
         eprintln!("visus: {rows} rows in {}", args.output.display());
     }
     Ok(())
 }
 
+/// A table has the same columns for every pair, so models must be named: `auto` may mean another one for each.
 fn recipe(args: &FeaturesArgs) -> Result<Recipe> {
-    let models: Result<Vec<ModelSpec>> = args.models.iter().map(|word| model_choice::named(word)).collect();
-    let features: Result<Vec<FeatureSpec>, _> = args.features.iter().map(|text| text.parse()).collect();
-    Ok(Recipe::new(&models?, &features?)?)
+    let model = |word: &String| names::one_model(word).map(|model| model.spec);
+    let models: Result<Vec<ModelSpec>, _> = args.models.iter().map(model).collect();
+    let metrics: Result<Vec<FeatureSpec>, _> = args.features.iter().map(|text| names::metric(text)).collect();
+    Recipe::new(&models?, &metrics?).map_err(|error| ScoreError::Plan(error).into())
 }
 
 fn measure(args: &FeaturesArgs, recipe: &Recipe, pair: &Pair) -> Result<Outcome> {
-    let (reference, distorted) = crate::open_both(&pair.reference, &pair.distorted, pair.raw);
-    let (reference, distorted) =
-        (reference.context("the reference")?, distorted.context("the distorted video")?);
-    let defaults = Settings::default();
-    let settings = Settings {
-        threads: args.threads.map_or(defaults.threads, usize::from),
-        subsample: args.subsample,
-        level: level::from_environment(),
-        ..defaults
+    let videos = Videos {
+        reference: Video::Path(pair.reference.clone()),
+        distorted: Video::Path(pair.distorted.clone()),
+        raw: pair.raw,
+        pairing: args.media.pairing(),
+        skip: [0, 0],
     };
-    let mut bar = Bar::new(args.quiet);
-    let outcome = visus_engine::run(&recipe.plan, reference, distorted, &settings, &Cancel::new(), &mut bar);
-    bar.clear();
-    Ok(outcome?)
+    let selection = Selection::parse(args.models.iter().map(String::as_str), [], Columns::Libvmaf)?;
+    let options = args.run.options()?;
+    let videos = score::open(videos, &selection, &Cancel::new())?;
+    let scored = score::under_bar(args.run.quiet, |bar| {
+        let scored = score_with_plan(videos, &recipe.plan, &options, &Cancel::new(), bar)?;
+        scored.pair.check()?;
+        Ok(scored)
+    })?;
+    Ok(scored.outcome)
 }
 
 fn pairs(args: &FeaturesArgs) -> Result<Vec<Pair>> {
-    let raw = raw_format(args.size, args.pix_fmt)?;
+    let raw = args.raw.format()?;
     match (&args.list, &args.reference, &args.distorted) {
         (Some(list), ..) => listed(list, raw),
         (None, Some(reference), Some(distorted)) => Ok(vec![Pair {
@@ -84,14 +88,11 @@ fn pairs(args: &FeaturesArgs) -> Result<Vec<Pair>> {
     }
 }
 
-fn raw_format(size: Option<Size>, pix_fmt: Option<PixFmt>) -> Result<Option<Format>> {
-    match (size, pix_fmt) {
-        (None, None) => Ok(None),
-        (Some(size), Some(pix_fmt)) => {
-            Ok(Some(Format::new(size.width, size.height, pix_fmt.chroma, pix_fmt.depth)?))
-        }
-        _ => bail!("raw video needs both its size and its pix_fmt"),
+fn listed_format(size: Option<Size>, pix_fmt: Option<PixFmt>) -> Result<Option<Format>> {
+    if size.is_some() != pix_fmt.is_some() {
+        bail!("raw video needs both its size and its pix_fmt");
     }
+    RawArgs { size, pix_fmt }.format()
 }
 
 fn default_key(distorted: &Path) -> String {
@@ -126,7 +127,7 @@ fn listed(list: &Path, raw: Option<Format>) -> Result<Vec<Pair>> {
                 reference: folder.join(record[reference].trim()),
                 distorted,
                 mos,
-                raw: raw_format(size, pix_fmt)?.or(raw),
+                raw: listed_format(size, pix_fmt)?.or(raw),
             })
         };
         pairs.push(pair().with_context(|| format!("{}, row {}", list.display(), row + 1))?);

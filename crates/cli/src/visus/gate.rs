@@ -133,7 +133,7 @@ pub fn run(args: &GateArgs) -> Result<bool> {
         print_all(&gate::annotations(&args.subject(), found, error.as_deref()))?;
     }
     let checks = checks?;
-    if !args.github && !args.score.quiet && !args.score.outputs.uses_stdout() {
+    if !args.github && !args.score.run.quiet && !args.score.outputs.uses_stdout() {
         print_all(&verdict(&checks))?;
     }
     Ok(checks.iter().all(|check| check.passed))
@@ -143,15 +143,14 @@ pub fn run(args: &GateArgs) -> Result<bool> {
 fn checks(args: &GateArgs) -> Result<Vec<Check>> {
     let limits = args.limits()?;
     let baseline = args.baseline.as_deref().map(read_record).transpose().context("the baseline")?;
-    let measured = score::measure(&args.score)?;
-    measured.about.check(args.score.media.force)?;
-    let scored = &measured.scored;
+    let result = score::measure(&args.score)?;
+    score::check(&result)?;
     let report = FullReport {
         version: crate::VERSION,
-        plan: &measured.plan,
-        outcome: &scored.outcome,
-        reference: &scored.reference,
-        distorted: &scored.distorted,
+        plan: &result.plan,
+        outcome: &result.outcome,
+        reference: &result.reference,
+        distorted: &result.distorted,
     };
     Ok(gate::check(&Record::of(&report)?, baseline.as_ref(), &limits)?)
 }

@@ -1,20 +1,17 @@
-//! `visus metrics`, and how people name metrics.
+//! `visus metrics`: what can be computed, with every option.
 
 use std::fmt::Write;
 
-use anyhow::{Context, Result};
-use visus_engine::FeatureSpec;
+use anyhow::Result;
 use visus_metrics::{Info, OptionKind, OptionSpec, registry};
+use visus_scoring::RequestError;
 
 use super::args::MetricsArgs;
 use super::score::print_all;
 
-/// Names that people use for what libvmaf calls otherwise.
-const ALIASES: [(&str, &str); 2] = [("ssim", "float_ssim"), ("ms_ssim", "float_ms_ssim")];
-
 pub fn run(args: &MetricsArgs) -> Result<()> {
     let Some(name) = &args.metric else { return print_all(&list()) };
-    let info = registry::by_name(plain_name(name)).with_context(|| format!("there is no metric '{name}'"))?;
+    let info = registry::find(name).map_err(|error| RequestError::Metric(error.to_string()))?;
     print_all(&describe(info))
 }
 
@@ -46,37 +43,9 @@ fn values(option: &OptionSpec) -> String {
     }
 }
 
-fn plain_name(name: &str) -> &str {
-    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, metric)| metric)
-}
-
-/// Reads `-f` as people mean it: short names are taken, and XPSNR learns the frame rate, on which it depends.
-pub fn parse(text: &str, frame_rate: Option<(u32, u32)>) -> Result<FeatureSpec> {
-    let mut feature: FeatureSpec = text.parse()?;
-    feature.metric = plain_name(&feature.metric).to_owned();
-    let rate_given = feature.options.iter().any(|(name, _)| name == "frame_rate");
-    if let Some((num, den)) = frame_rate
-        && feature.metric == "xpsnr"
-        && !rate_given
-    {
-        feature.options.push(("frame_rate".to_owned(), (f64::from(num) / f64::from(den)).to_string()));
-    }
-    Ok(feature)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_that_people_use() {
-        assert_eq!(parse("ssim=scale=1", None).unwrap().metric, "float_ssim");
-        assert_eq!(parse("psnr", None).unwrap().metric, "psnr");
-        let given = parse("xpsnr=frame_rate=60", Some((25, 1))).unwrap();
-        assert_eq!(given.options, [("frame_rate".to_owned(), "60".to_owned())]);
-        let taken = parse("xpsnr", Some((50, 1))).unwrap();
-        assert_eq!(taken.options, [("frame_rate".to_owned(), "50".to_owned())]);
-    }
 
     #[test]
     fn every_metric_describes_itself() {

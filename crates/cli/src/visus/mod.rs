@@ -11,16 +11,12 @@ mod eval_args;
 mod features;
 mod gate;
 mod hash;
-mod inputs;
-pub mod level;
 pub mod mcp;
 mod media;
 mod merge;
 mod metrics;
-mod model_choice;
 mod models;
 mod pages;
-mod range;
 mod score;
 mod selftest;
 mod serve;
@@ -31,11 +27,14 @@ mod worst;
 use std::process::ExitCode;
 
 use clap::Parser;
+use visus_scoring::{ErrorClass, NotComparable, RequestError, ScoreError};
 
 use args::{Args, Command};
 
 /// Something failed; wrong arguments are clap's own 2.
 const FAILURE: u8 = 1;
+/// As clap's own.
+const WRONG_ARGUMENTS: u8 = 2;
 /// A gate that could not measure.
 const NOT_MEASURED: u8 = 2;
 /// A score of these two videos would mean nothing.
@@ -81,9 +80,22 @@ pub fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("visus: {error:#}");
-            let refused = error.chain().any(|cause| cause.is::<media::NotComparable>());
-            ExitCode::from(if refused { NOT_COMPARABLE } else { FAILURE })
+            ExitCode::from(code(&error))
         }
+    }
+}
+
+/// The exit code for a failure, by whose fault it is.
+fn code(error: &anyhow::Error) -> u8 {
+    let class = error.chain().find_map(|cause| {
+        let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
+        let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
+        scoring.or_else(refused).or_else(|| cause.is::<RequestError>().then_some(ErrorClass::Request))
+    });
+    match class {
+        Some(ErrorClass::Request) => WRONG_ARGUMENTS,
+        Some(ErrorClass::NotComparable) => NOT_COMPARABLE,
+        _ => FAILURE,
     }
 }
 

@@ -6,167 +6,107 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use visus_engine::{
-    Cancel, EngineError, FeatureSpec, Outcome, Plan, Row, Settings, run as engine_run, run_part,
-};
-use visus_report::full::{FullReport, InputFacts};
+use visus_engine::{Cancel, EngineError};
 use visus_report::html::WorstFrame;
 use visus_report::libvmaf::{Format as LibvmafFormat, Report};
-use visus_report::part::{self, Asked};
-use visus_video::{ReadError, Source};
+use visus_scoring::{OpenVideos, Prepared, ScoreError, ScoreRequest, ScoreResult, score_resolved};
+use visus_video::ReadError;
 
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
 use super::hash::{Hashes, Origin};
-use super::inputs::{self, About, Inputs};
-use super::{level, media, metrics, model_choice, range, worst};
+use super::{media, worst};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
-    let measured = measure(args)?;
-    if !args.quiet && !args.outputs.uses_stdout() {
-        let mut text = draw::summary(&measured.plan, &measured.scored.outcome, measured.threads);
-        if let About::Media(control) = &measured.about {
+    let result = measure(args)?;
+    if !args.run.quiet && !args.outputs.uses_stdout() {
+        let mut text = draw::summary(&result.plan, &result.outcome, threads(args));
+        if let Some(control) = result.pair.control() {
             text.push_str(&media::summary(control));
         }
         print_all(&text)?;
     }
-    measured.about.check(args.media.force)
+    check(&result)
 }
 
-/// A finished run, and how it was asked for.
-pub struct Measured {
-    pub plan: Plan,
-    pub scored: Scored,
-    pub threads: usize,
-    pub about: About,
+fn threads(args: &ScoreArgs) -> usize {
+    args.run.threads.map_or_else(|| visus_engine::Settings::default().threads, usize::from)
+}
+
+/// Refuses what a score means nothing for, and says how to insist.
+pub fn check(result: &ScoreResult) -> Result<()> {
+    result.check().map_err(|refusal| with_advice(refusal.into()))
 }
 
 /// Scores as the arguments say and writes the reports.
-pub fn measure(args: &ScoreArgs) -> Result<Measured> {
+pub fn measure(args: &ScoreArgs) -> Result<ScoreResult> {
     check_outputs(&args.outputs)?;
     let hashes = args.outputs.pages.html.as_ref().map(|_| Hashes::begin([&args.reference, &args.distorted]));
-    let Inputs { reference, distorted, about } = inputs::open(args)?;
-    let choice = model_choice::choose(&args.models, reference.format(), reference.frame_rate())?;
-    if !args.quiet {
-        choice.reasons.iter().for_each(|reason| eprintln!("visus: {reason}"));
+    let result = score_request(args.request()?, args.run.quiet)?;
+    if args.run.quiet || args.outputs.uses_stdout() {
+        media::warnings(&result.pair.comparability()).for_each(|text| eprintln!("visus: warning: {text}"));
     }
-    let frame_rate = reference.frame_rate();
-    let features: Result<Vec<FeatureSpec>> =
-        args.features.iter().map(|text| metrics::parse(text, frame_rate)).collect();
-    let asked = Asked { models: choice.models, features: features? };
-    let plan = Plan::new(&asked.models, &asked.features, true)?.lean();
-    let settings = settings(args, &about);
-    let range = range::of(args.from, args.to, frame_rate)?;
-    let mut scored = score_range(&plan, reference, distorted, &settings, range, args.quiet)?;
-    if let About::Media(control) = &about {
-        control.finish();
-    }
-    scored.sections = about.sections();
-    if args.quiet || args.outputs.uses_stdout() {
-        media::warnings(&about.comparability()).for_each(|text| eprintln!("visus: warning: {text}"));
-    }
-    if let Some(warning) = draw::shorter_warning(&scored.outcome, scored.totals) {
+    if let Some(warning) = draw::shorter_warning(&result.outcome, result.totals) {
         eprintln!("visus: warning: {warning}");
     }
-    let pictures = if args.outputs.pages.html.is_some() {
-        worst::for_page(args, &plan, &scored, &about)?
-    } else {
-        Vec::new()
-    };
+    let pictures =
+        if args.outputs.pages.html.is_some() { worst::for_page(args, &result)? } else { Vec::new() };
     let origin = hashes.map(Hashes::finish).unwrap_or_default();
-    write_outputs(&args.outputs, &plan, &scored, &asked, (&pictures, &origin))?;
-    Ok(Measured { plan, scored, threads: settings.threads, about })
+    write_outputs(&args.outputs, &result, (&pictures, &origin))?;
+    Ok(result)
 }
 
-fn settings(args: &ScoreArgs, about: &About) -> Settings {
-    let defaults = Settings::default();
-    let skip = |count: u64| if about.skips() { 0 } else { count };
-    Settings {
-        threads: args.threads.map_or(defaults.threads, usize::from),
-        subsample: args.subsample,
-        frames: args.frames,
-        skip_reference: skip(args.skip_ref),
-        skip_distorted: skip(args.skip_dis),
-        level: level::from_environment(),
-    }
-}
-
-/// A finished run with the facts of its inputs.
-pub struct Scored {
-    pub outcome: Outcome,
-    pub reference: InputFacts,
-    pub distorted: InputFacts,
-    /// Frames of reference and distorted video, where known.
-    pub totals: [Option<u64>; 2],
-    /// Of a part: whether the clip ends with it, and its raw rows.
-    pub part: Option<(bool, Vec<Row>)>,
-    /// What else the report says: comparability, pairing, conversions.
-    pub sections: Vec<(String, Value)>,
-}
-
-impl Scored {
-    /// Everything about the run; of a part, what joining needs as well.
-    pub fn json(&self, plan: &Plan, asked: &Asked) -> Value {
-        let Self { outcome, reference, distorted, part, sections, .. } = self;
-        let mut report = FullReport { version: crate::VERSION, plan, outcome, reference, distorted }.json();
-        if let Some((ended, rows)) = part {
-            report["part"] = part::entry(outcome, *ended, rows, asked);
+/// Opens both videos and scores them under a progress bar.
+fn score_request(request: ScoreRequest, quiet: bool) -> Result<ScoreResult> {
+    let ScoreRequest { videos, selection, options } = request;
+    let videos = open(videos, &selection, &Cancel::new())?;
+    for source in
+        [&videos.reference, &videos.distorted].into_iter().filter(|_| !videos.pair.is_synchronised())
+    {
+        for warning in &source.info().warnings {
+            eprintln!("visus: warning: {}: {warning}", source.name());
         }
-        for (name, section) in sections {
-            report[name.as_str()] = section.clone();
-        }
-        report
     }
+    let resolved = selection.resolve(&*videos.reference)?;
+    if !quiet {
+        resolved.notes.iter().for_each(|note| eprintln!("visus: {note}"));
+    }
+    under_bar(quiet, |bar| score_resolved(videos, resolved, &options, &Cancel::new(), bar))
 }
 
-/// Scores under a progress bar.
-pub fn score(
-    plan: &Plan,
-    reference: Box<dyn Source>,
-    distorted: Box<dyn Source>,
-    settings: &Settings,
-    quiet: bool,
-) -> Result<Scored> {
-    score_range(plan, reference, distorted, settings, None, quiet)
+/// Opens both videos; a refusal comes with advice.
+pub fn open(
+    videos: visus_scoring::Videos,
+    selection: &visus_scoring::Selection,
+    cancel: &Cancel,
+) -> Result<OpenVideos> {
+    let opened = Prepared::new(videos, &selection.models, cancel).and_then(Prepared::open);
+    opened.map_err(with_advice)
 }
 
-/// The same, or only a part of the clip.
-fn score_range(
-    plan: &Plan,
-    reference: Box<dyn Source>,
-    distorted: Box<dyn Source>,
-    settings: &Settings,
-    range: Option<range::Range>,
-    quiet: bool,
-) -> Result<Scored> {
-    let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
-    let totals = [reference.total_frames(), distorted.total_frames()];
+/// Runs something under a progress bar.
+pub fn under_bar<T>(quiet: bool, run: impl FnOnce(&mut Bar) -> Result<T, ScoreError>) -> Result<T> {
     let mut bar = Bar::new(quiet);
-    let cancel = Cancel::new();
-    let result = match range {
-        None => {
-            engine_run(plan, reference, distorted, settings, &cancel, &mut bar).map(|outcome| (outcome, None))
-        }
-        Some(range) => run_part(plan, reference, distorted, settings, range, &cancel, &mut bar)
-            .map(|part| (part.outcome, Some((part.ended, part.rows)))),
-    };
+    let result = run(&mut bar);
     bar.clear();
-    let (outcome, part) = result.map_err(with_advice)?;
-    let [reference, distorted] = facts;
-    Ok(Scored { outcome, reference, distorted, totals, part, sections: Vec::new() })
+    result.map_err(with_advice)
 }
 
-/// What can still be had of a file that is cut short.
-fn with_advice(error: EngineError) -> anyhow::Error {
-    let whole = match &error {
-        EngineError::Read { source: ReadError::Truncated { whole_frames, .. }, .. } => *whole_frames,
-        _ => 0,
+/// An error with what the user can do about it.
+pub fn with_advice(error: ScoreError) -> anyhow::Error {
+    let advice = match &error {
+        ScoreError::Engine(EngineError::Read {
+            source: ReadError::Truncated { whole_frames, .. }, ..
+        }) if *whole_frames > 0 => Some(format!("--frames {whole_frames} would score just the whole frames")),
+        ScoreError::NotComparable(refusal) if refusal.can_be_forced => {
+            Some("--force scores them anyway".to_owned())
+        }
+        _ => None,
     };
     let error = anyhow::Error::new(error);
-    if whole > 0 {
-        error.context(format!("--frames {whole} would score just the whole frames"))
-    } else {
-        error
+    match advice {
+        Some(advice) => error.context(advice),
+        None => error,
     }
 }
 
@@ -189,20 +129,18 @@ fn check_outputs(outputs: &OutputArgs) -> Result<()> {
 
 fn write_outputs(
     outputs: &OutputArgs,
-    plan: &Plan,
-    scored: &Scored,
-    asked: &Asked,
+    result: &ScoreResult,
     (pictures, origin): (&[WorstFrame], &Origin),
 ) -> Result<()> {
     if outputs.json.is_some() || outputs.pages.wanted() {
-        let mut json = scored.json(plan, asked);
+        let mut json = result.json(crate::VERSION);
         if let Some(path) = &outputs.json {
             write_json(path, &json)?;
         }
         origin.add_to(&mut json);
         outputs.pages.write(&json, pictures)?;
     }
-    let report = Report { version: crate::VERSION, outcome: &scored.outcome, precision: outputs.precision };
+    let report = Report { version: crate::VERSION, outcome: &result.outcome, precision: outputs.precision };
     if let Some(path) = &outputs.csv {
         write_to(path, |out| report.write(LibvmafFormat::Csv, out))?;
     }

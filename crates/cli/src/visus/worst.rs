@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
-use visus_engine::Plan;
+use visus_engine::Cancel;
+use visus_media::Shape;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
-use visus_media::{Input, Shape};
 use visus_report::html::WorstFrame as Shown;
+use visus_scoring::{ScoreRequest, ScoreResult};
 use visus_video::ColourRange;
 
 use super::args::ScoreArgs;
-use super::inputs::{self, About};
-use super::score::{self, Scored, print_all};
+use super::score::{self, print_all};
 
 const EXAMPLES: &str = "\
 Each picture shows reference, distorted video and amplified difference side by side, cropped to the worst region.
@@ -46,42 +46,30 @@ pub fn run(args: &WorstArgs) -> Result<()> {
     if [&args.score.reference, &args.score.distorted].iter().any(|path| path.as_os_str() == "-") {
         bail!("the worst frames are read a second time, which standard input cannot do; give a file");
     }
-    let measured = score::measure(&args.score)?;
-    measured.about.check(args.score.media.force)?;
-    let name = first_score(&measured.plan).context("there is no score to judge frames by; give a model")?;
-    let chosen = choose(&measured.scored, &measured.about, &name, usize::from(args.count));
+    let result = score::measure(&args.score)?;
+    score::check(&result)?;
+    let name = result.main_column().context("there is no score to judge frames by; give a model")?;
+    let chosen = choose(&result, &name, usize::from(args.count));
     let frames = read_again(&args.score, usize::from(args.side), &chosen, &name)?;
     write(args, &name, &frames)?;
-    if !args.score.quiet && !args.score.outputs.uses_stdout() {
+    if !args.score.run.quiet && !args.score.outputs.uses_stdout() {
         print_all(&table(args, &name, &frames))?;
     }
     Ok(())
 }
 
-/// What frames are judged by: the first model, else the first metric.
-fn first_score(plan: &Plan) -> Option<String> {
-    let model = plan.models().next().map(|model| model.name.clone());
-    model.or_else(|| plan.extra_columns().next().map(str::to_owned))
-}
-
-fn choose(scored: &Scored, about: &About, name: &str, count: usize) -> Vec<Chosen> {
-    let shots = match about {
-        About::Media(control) => control.findings().shots(),
-        About::Plain(_) => visus_report::shots::starts(&scored.outcome),
-    };
-    select(&scores_of(&scored.outcome, name), &shots, count)
+fn choose(result: &ScoreResult, name: &str, count: usize) -> Vec<Chosen> {
+    select(&scores_of(&result.outcome, name), &result.shots(), count)
 }
 
 /// The worst frames for a page. A clip from a pipe cannot be read a second time: then there are none.
-pub fn for_page(args: &ScoreArgs, plan: &Plan, scored: &Scored, about: &About) -> Result<Vec<Shown>> {
+pub fn for_page(args: &ScoreArgs, result: &ScoreResult) -> Result<Vec<Shown>> {
     const COUNT: usize = 4;
     const SIDE: usize = 256;
     let regular = |path: &PathBuf| path.metadata().is_ok_and(|metadata| metadata.is_file());
-    let Some(name) = first_score(plan).filter(|_| regular(&args.reference) && regular(&args.distorted))
-    else {
-        return Ok(Vec::new());
-    };
-    let frames = read_again(args, SIDE, &choose(scored, about, &name, COUNT), &name)?;
+    let rereadable = regular(&args.reference) && regular(&args.distorted);
+    let Some(name) = result.main_column().filter(|_| rereadable) else { return Ok(Vec::new()) };
+    let frames = read_again(args, SIDE, &choose(result, &name, COUNT), &name)?;
     let shown = |frame: WorstFrame| {
         // The page names the frame itself.
         let number = format!("Frame {}, ", frame.index);
@@ -92,20 +80,14 @@ pub fn for_page(args: &ScoreArgs, plan: &Plan, scored: &Scored, about: &About) -
 }
 
 fn read_again(args: &ScoreArgs, side: usize, chosen: &[Chosen], name: &str) -> Result<Vec<WorstFrame>> {
-    let raw = inputs::raw_format(args.size, args.pix_fmt)?;
-    let encoded = [&args.reference, &args.distorted].iter().any(|path| Input::detect(path, raw).is_encoded());
-    let mut pair = inputs::open(args)?;
-    if !encoded && !args.media.asked() {
-        pair.reference.skip(args.skip_ref)?;
-        pair.distorted.skip(args.skip_dis)?;
-    }
-    let range = pair.reference.info().range.unwrap_or(ColourRange::Limited);
-    let shape = Shape { format: *pair.reference.format(), range };
+    let ScoreRequest { videos, selection, .. } = args.request()?;
+    let mut videos = score::open(videos, &selection, &Cancel::new())?;
+    videos.pass_over_skipped()?;
+    let range = videos.reference.info().range.unwrap_or(ColourRange::Limited);
+    let shape = Shape { format: *videos.reference.format(), range };
     let options = ShowOptions { shape, side, score_name: short(name) };
-    let shown = show(&mut *pair.reference, &mut *pair.distorted, chosen, &options, |_| true)?;
-    if let About::Media(control) = &pair.about {
-        control.finish();
-    }
+    let shown = show(&mut *videos.reference, &mut *videos.distorted, chosen, &options, |_| true)?;
+    videos.pair.finish();
     Ok(shown)
 }
 

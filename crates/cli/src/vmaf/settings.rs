@@ -3,6 +3,7 @@
 use visus_engine::{FeatureSpec, ModelSpec, preset};
 use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
+use visus_scoring::{RequestError, cpu};
 use visus_video::{Chroma, Format};
 
 use super::getopt::{self, Found, Opt};
@@ -195,17 +196,8 @@ impl Settings {
     }
 
     /// The best CPU level that the mask and the environment permit.
-    pub fn level(&self) -> Level {
-        const AVX2: u64 = 1 << 3;
-        const AVX512: u64 = 1 << 4;
-        let best = crate::visus::level::from_environment();
-        if self.cpumask & AVX2 != 0 {
-            best.lowered_to(Level::Scalar)
-        } else if self.cpumask & AVX512 != 0 {
-            best.lowered_to(Level::Avx2)
-        } else {
-            best
-        }
+    pub fn level(&self) -> Result<Level, RequestError> {
+        Ok(cpu::masked(cpu::from_environment()?, self.cpumask))
     }
 }
 

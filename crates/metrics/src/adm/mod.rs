@@ -13,6 +13,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod decouple;
+mod device;
 mod extractor;
 mod geometry;
 mod masking;
@@ -30,10 +31,17 @@ mod wavelet;
 
 use visus_video::Format;
 
-use crate::{Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options};
+use crate::device::DeviceTask;
+use crate::{ClipInfo, Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options};
+pub use decouple::reciprocals;
+pub use device::{AdmScale, AdmShifts, AdmTask};
+pub use score::{AdmFinish, AdmSums};
 use settings::Settings;
 
 const NAME: &str = "adm";
+
+/// Low-pass and high-pass taps.
+pub const WAVELET: [[i32; 4]; 2] = [wavelet::LOW, wavelet::HIGH];
 
 /// The smallest picture whose fourth scale libvmaf defines.
 const MIN_WIDTH: usize = 17;
@@ -85,19 +93,19 @@ struct Adm {
     info: &'static Info,
     settings: Settings,
     keys: Vec<Key>,
-    /// Nobody reads what depends on added detail.
+    /// Nobody reads what depends on the additive image.
     lean: bool,
 }
 
-/// The keys that depend on added detail.
-const OF_ADDED_DETAIL: [usize; 2] = [1, 2];
+/// The keys that depend on the additive image.
+const OF_AIM: [usize; 2] = [1, 2];
 
 /// Raw numbers are the scores, but for those that nobody reads.
 struct LeanFold;
 
 impl Fold for LeanFold {
     fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit) {
-        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_ADDED_DETAIL.contains(key)) {
+        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_AIM.contains(key)) {
             out.score(key, index, *value);
         }
     }
@@ -124,10 +132,10 @@ impl Metric for Adm {
     }
 
     fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {
-        if !self.settings.added_detail || OF_ADDED_DETAIL.iter().any(|key| is_read(&self.keys[*key])) {
+        if !self.settings.aim || OF_AIM.iter().any(|key| is_read(&self.keys[*key])) {
             return None;
         }
-        let settings = Settings { added_detail: false, ..self.settings };
+        let settings = Settings { aim: false, ..self.settings };
         Some(Box::new(Self { info: self.info, settings, keys: self.keys.clone(), lean: true }))
     }
 
@@ -135,11 +143,21 @@ impl Metric for Adm {
         if self.lean { Box::new(LeanFold) } else { Box::new(Direct) }
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        if format.width() < MIN_WIDTH || format.height() < MIN_HEIGHT {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
+        if is_too_small(format) {
             let reason = format!("the picture must be at least {MIN_WIDTH}x{MIN_HEIGHT}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
         Ok(Box::new(extractor::Adm::new(self.settings, format, level)))
     }
+
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        let task = || DeviceTask::Adm(Box::new(AdmTask::new(&self.settings, &clip.format)));
+        (!is_too_small(&clip.format)).then(task)
+    }
+}
+
+fn is_too_small(format: &Format) -> bool {
+    format.width() < MIN_WIDTH || format.height() < MIN_HEIGHT
 }

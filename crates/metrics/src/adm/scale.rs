@@ -1,5 +1,5 @@
-//! One scale of both pictures, row by row: a row of bands is made, split, weighed and masked while it is still in the
-//! cache. Only the approximation for the next scale is kept as a picture.
+//! One scale of both pictures, row by row: a row of bands is made, decoupled, weighted by the CSF and contrast-masked while
+//! it is still in the cache. Only the approximation for the next scale is kept as a picture.
 //!
 //! Here stands which row is due when; how a row is worked on is the matter of [`Steps`].
 
@@ -7,6 +7,7 @@ use visus_video::Plane;
 
 use super::geometry::Axis;
 use super::masking::Masking;
+use super::score::AdmSums;
 
 /// The approximation that the next scale transforms.
 #[derive(Clone, Debug)]
@@ -37,22 +38,11 @@ impl<T: Copy + Default> LowPlane<T> {
     }
 }
 
-/// Sums of cubes over a scale, for each band.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
-    /// What is kept of the reference's detail and not masked by what was added.
-    pub kept: [i64; 3],
-    /// What was added and is not masked by what is kept.
-    pub added: [i64; 3],
-    /// The reference's detail.
-    pub reference: [u64; 3],
-}
-
-/// The sums of a row; see [`Sums`].
+/// The sums of a row; see [`AdmSums`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Masked {
-    pub kept: [i64; 3],
-    pub added: [i64; 3],
+    pub restored: [i64; 3],
+    pub additive: [i64; 3],
 }
 
 /// What is done with a row of a scale. Rows come from the top to the bottom.
@@ -60,34 +50,35 @@ pub trait Steps {
     /// Makes row `y` of both pictures: of the approximation, of the detail bands, or of both.
     fn transform(&mut self, y: usize, low: bool, detail: bool);
 
-    /// Splits and weighs the detail of row `y`, the one transformed last. If it is scored, its energy is wanted.
-    fn weigh(&mut self, y: usize, scored: bool) -> [u64; 3];
+    /// Decouples row `y`, the one transformed last, and applies the CSF to both images. If it is scored, the reference's
+    /// sum of cubes (libvmaf's `adm_csf_den_scale`) is wanted.
+    fn decouple(&mut self, y: usize, scored: bool) -> [u64; 3];
 
-    /// What is visible of the row in the middle of three that have been weighed.
-    fn mask(&mut self, rows: [usize; 3]) -> Masked;
+    /// What contrast masking (libvmaf's `adm_cm`) leaves of the row in the middle of three that have been decoupled.
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked;
 }
 
 /// Transforms the reference and the distorted picture and sums up the detail.
-pub fn run(rows: &Axis, masking: &impl Masking, steps: &mut impl Steps) -> Sums {
-    let mut sums = Sums::default();
+pub fn run(rows: &Axis, masking: &impl Masking, steps: &mut impl Steps) -> AdmSums {
+    let mut sums = AdmSums::default();
     let written = rows.written();
     for y in written.start..written.end {
         let detail = rows.detail.contains(y);
         steps.transform(y, rows.low.contains(y), detail);
         if detail {
             let scored = rows.scored.contains(y);
-            let energy = steps.weigh(y, scored);
+            let csf_den = steps.decouple(y, scored);
             if scored {
-                sums.add_energy(masking, energy);
+                sums.add_csf_den(masking, csf_den);
             }
             if y > 0 && rows.scored.contains(y - 1) {
                 // The row above now has all its neighbours.
-                sums.add_masked(masking, steps.mask(neighbours(rows, y - 1)));
+                sums.add_masked(masking, steps.contrast_mask(neighbours(rows, y - 1)));
             }
         }
     }
     if rows.touches_edges() && !rows.detail.is_empty() {
-        sums.add_masked(masking, steps.mask(neighbours(rows, rows.output - 1)));
+        sums.add_masked(masking, steps.contrast_mask(neighbours(rows, rows.output - 1)));
     }
     sums
 }
@@ -97,16 +88,16 @@ fn neighbours(rows: &Axis, y: usize) -> [usize; 3] {
     [if y == 0 { 1 } else { y - 1 }, y, if y + 1 == rows.output { y } else { y + 1 }]
 }
 
-impl Sums {
-    fn add_energy(&mut self, masking: &impl Masking, row: [u64; 3]) {
+impl AdmSums {
+    fn add_csf_den(&mut self, masking: &impl Masking, row: [u64; 3]) {
         for (sum, row) in self.reference.iter_mut().zip(row) {
-            *sum = sum.wrapping_add(masking.energy_share(row));
+            *sum = sum.wrapping_add(masking.csf_den_share(row));
         }
     }
 
     fn add_masked(&mut self, masking: &impl Masking, row: Masked) {
-        let sums = self.kept.iter_mut().chain(&mut self.added);
-        for (sum, row) in sums.zip(row.kept.into_iter().chain(row.added)) {
+        let sums = self.restored.iter_mut().chain(&mut self.additive);
+        for (sum, row) in sums.zip(row.restored.into_iter().chain(row.additive)) {
             *sum = sum.wrapping_add(masking.share(row));
         }
     }

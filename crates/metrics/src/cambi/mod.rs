@@ -27,7 +27,7 @@ mod tests;
 
 use visus_video::Format;
 
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 
 use geometry::{Geometries, Geometry};
 use loader::{AbovePeak, Loader};
@@ -188,7 +188,8 @@ impl Metric for Cambi {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let geometries = Geometries::new(&self.options, format)?;
         let distorted = self.scorer(geometries.encode, format);
         let source = self.full_reference.then(|| self.scorer(geometries.source, format));

@@ -18,11 +18,11 @@ pub mod scalar;
 #[cfg(test)]
 mod tests;
 
-use visus_video::{Chroma, Format};
+use visus_video::Chroma;
 
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 use rows::Differences;
 
 pub static INFO: Info = Info {
@@ -53,7 +53,8 @@ impl Metric for Ciede {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         if format.chroma() == Chroma::C400 {
             let reason = "it needs chroma planes".to_owned();
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });

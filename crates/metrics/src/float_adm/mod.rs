@@ -21,7 +21,7 @@ mod tests;
 use visus_video::{Format, Frame};
 
 use crate::picture::FloatPlane;
-use crate::{Appears, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{Appears, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 
 use scale::{Leftovers, Scale, Strengths, Workspace};
 use settings::{OPTIONS, SCALES, Settings};
@@ -114,7 +114,8 @@ impl Metric for FloatAdm {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let (width, height) = (format.width(), format.height());
         if Leftovers::needed(width, height)
             && let Some(reason) = Leftovers::refusal(width, height, &self.settings)

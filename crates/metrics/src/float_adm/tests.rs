@@ -92,7 +92,7 @@ fn extract(extractor: &mut dyn Extractor, reference: &Frame, distorted: &Frame, 
 
 fn scores(options: &str, format: Format, reference: Content, distorted: Content) -> Vec<f64> {
     let metric = metric(options);
-    let mut extractor = metric.extractor(&format, Level::Scalar).unwrap();
+    let mut extractor = metric.extractor(&format.into(), Level::Scalar).unwrap();
     let (reference, distorted) = (reference.frame(format, 1), distorted.frame(format, 2));
     extract(&mut *extractor, &reference, &distorted, metric.raw_len())
 }
@@ -168,7 +168,7 @@ fn scores_are_those_of_libvmaf() {
 fn scratch_does_not_leak_between_frames() {
     let format = luma(45, 38, 8);
     let metric = metric("debug=true");
-    let mut extractor = metric.extractor(&format, Level::Scalar).unwrap();
+    let mut extractor = metric.extractor(&format.into(), Level::Scalar).unwrap();
     let (noise, texture) = (Noise.frame(format, 1), Texture.frame(format, 2));
     let first = extract(&mut *extractor, &noise, &texture, metric.raw_len());
     let other = extract(&mut *extractor, &texture, &noise, metric.raw_len());
@@ -181,7 +181,7 @@ fn identical_pictures_lose_and_gain_nothing() {
     let format = luma(64, 48, 8);
     for content in [Noise, Flat] {
         let frame = content.frame(format, 7);
-        let mut extractor = metric("").extractor(&format, Level::Scalar).unwrap();
+        let mut extractor = metric("").extractor(&format.into(), Level::Scalar).unwrap();
         let scores = extract(&mut *extractor, &frame, &frame, 7);
         assert!((scores[0] - 1.0).abs() < 1e-6, "{content:?}: {scores:?}");
         assert!(scores[1] < 1e-6, "{content:?}: {scores:?}");
@@ -241,7 +241,7 @@ fn picture(width: usize, height: usize, content: Content, seed: u32) -> naive::P
 /// Stored as part of a larger plane, as later scales are.
 fn stored(picture: &naive::Plane, extra: usize) -> FloatPlane {
     let mut plane = FloatPlane::new(picture.width + extra, picture.height + extra);
-    plane.data_mut().fill(f32::NAN);
+    (0..plane.height()).for_each(|y| plane.padded_row_mut(y).fill(f32::NAN));
     for (y, row) in picture.values.chunks(picture.width).enumerate() {
         plane.row_mut(y)[..picture.width].copy_from_slice(row);
     }

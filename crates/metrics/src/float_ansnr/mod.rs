@@ -15,7 +15,7 @@ use visus_video::Format;
 use crate::float_psnr::Ceiling;
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 use filter::Filters;
 use scalar::Energy;
 
@@ -49,7 +49,8 @@ impl Metric for Ansnr {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         if format.width().min(format.height()) < SMALLEST_SIDE {
             let reason =
                 format!("both sides must be {SMALLEST_SIDE} or more, for the filter's mirrored edges");

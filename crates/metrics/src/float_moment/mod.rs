@@ -3,11 +3,11 @@
 #[cfg(test)]
 mod tests;
 
-use visus_video::{Format, Frame};
+use visus_video::Frame;
 
 use crate::simd::Target;
 use crate::squares::{sum, sum_of_squares};
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 
 pub static INFO: Info = Info {
     name: "float_moment",
@@ -40,7 +40,7 @@ impl Metric for FloatMoment {
         &self.keys
     }
 
-    fn extractor(&self, _format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, _clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         Ok(Box::new(Moments { target: Target::new(level) }))
     }
 }

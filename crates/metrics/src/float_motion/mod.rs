@@ -19,8 +19,8 @@ use visus_video::{Chroma, Format};
 use crate::motion::Blend;
 use crate::simd::Target;
 use crate::{
-    Appears, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Reach,
-    Window,
+    Appears, ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options,
+    Reach, Window,
 };
 
 pub static INFO: Info = Info {
@@ -167,7 +167,8 @@ impl Metric for FloatMotion {
         1
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         if let Some(reason) = self.settings.refusal(format) {
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }

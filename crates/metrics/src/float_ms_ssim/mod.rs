@@ -12,12 +12,10 @@ pub mod scalar;
 #[cfg(test)]
 mod tests;
 
-use visus_video::Format;
-
 use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Windows};
 use crate::math::pow;
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
 use pyramid::{Halver, Pyramid};
 
 const SCALES: usize = 5;
@@ -87,7 +85,8 @@ impl Metric for MsSsim {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let (width, height) = (format.width(), format.height());
         if width < SMALLEST_SIDE || height < SMALLEST_SIDE {
             let reason = format!("both sides must be {SMALLEST_SIDE} or more, for five scales");

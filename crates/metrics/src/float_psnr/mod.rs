@@ -8,7 +8,7 @@ use visus_video::Format;
 use crate::math::log10;
 use crate::simd::Target;
 use crate::squares::sum_of_squared_differences;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
 
 pub static INFO: Info = Info {
     name: "float_psnr",
@@ -54,7 +54,8 @@ impl Metric for FloatPsnr {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         Ok(Box::new(FloatPsnrExtractor { format: *format, target: Target::new(level) }))
     }
 }

@@ -20,7 +20,7 @@ use visus_video::Format;
 
 use crate::picture::FloatPlane;
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
 pub(crate) use source::{Row, Source};
 pub(crate) use window::{Luminance, Means, Windows};
@@ -64,7 +64,8 @@ impl Metric for Ssim {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let factor = match self.options.int("scale") {
             0 => automatic_factor(format),
             scale => scale as usize,

@@ -10,11 +10,11 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use visus_video::Format;
-
 use crate::resize::{self, Method};
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, gaussian, math};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, gaussian, math,
+};
 
 pub static INFO: Info = Info {
     name: "float_vif",
@@ -190,7 +190,8 @@ impl Metric for FloatVif {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let smallest = self.settings.smallest_side();
         if format.width() < smallest || format.height() < smallest {
             let reason = format!("with these options it needs at least {smallest}x{smallest}");

@@ -1,12 +1,12 @@
 //! From frame differences to motion2 and motion3, in frame order.
 
-use super::Settings;
+use super::MotionSettings;
 use crate::{Emit, Fold};
 
 /// Holds back only what a later frame can still change: the last few differences.
 #[derive(Debug)]
 pub struct MotionFold {
-    settings: Settings,
+    settings: MotionSettings,
     /// Differences of the last frames, newest last; at most three.
     recent: Vec<f64>,
     /// Frames seen.
@@ -16,7 +16,7 @@ pub struct MotionFold {
 }
 
 impl MotionFold {
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: MotionSettings) -> Self {
         Self { settings, recent: Vec::with_capacity(3), count: 0, processed: 0.0 }
     }
 

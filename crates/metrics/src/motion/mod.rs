@@ -7,17 +7,20 @@
 mod dispatch;
 mod fold;
 mod scalar;
+mod score;
 #[cfg(test)]
 mod tests;
 mod vector;
 
-use std::any::Any;
-
 use visus_video::{Format, PlaneView};
 
+pub use scalar::TAPS;
+pub use score::MotionSettings;
+
+use crate::device::DeviceTask;
 use crate::{
-    Appears, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
-    Options, Reach, Spread, Window,
+    Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
+    OptionSpec, Options, Reach, Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -51,19 +54,8 @@ const OPTIONS: &[OptionSpec] = &[
 /// Mirrored borders need a second row and column.
 const SMALLEST_SIDE: usize = 2;
 
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    force_zero: bool,
-    blend: Blend,
-    fps_weight: f64,
-    /// Distance of the two frames that are compared: 1, or 2 with the five-frame window.
-    distance: u64,
-    moving_average: bool,
-    debug: bool,
-}
-
 /// Motion3's treatment of large motion, shared with the float metric.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blend {
     pub factor: f64,
     pub offset: f64,
@@ -86,11 +78,11 @@ pub fn smaller(a: f64, b: f64) -> f64 {
 struct Motion {
     info: &'static Info,
     keys: Vec<Key>,
-    settings: Settings,
+    settings: MotionSettings,
 }
 
 fn build(info: &'static Info, options: &Options) -> Result<Box<dyn Metric>, MetricError> {
-    let settings = Settings {
+    let settings = MotionSettings {
         force_zero: options.flag("motion_force_zero"),
         blend: Blend {
             factor: options.double("motion_blend_factor"),
@@ -131,7 +123,8 @@ impl Metric for Motion {
 
     /// Motion3 averages with the frame before, whose minimum looks a further frame back.
     fn reach(&self) -> Reach {
-        Reach { before: 2, after: 1 }
+        // The first frames, as many as the distance, wait for the first difference.
+        Reach { before: 2, after: self.settings.distance }
     }
 
     fn luma_only(&self) -> bool {
@@ -142,23 +135,23 @@ impl Metric for Motion {
         1
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(self.joint(vec![self.settings], format, level)?))
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(self.joint(vec![self.settings], &clip.format, level)?))
+    }
+
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        (!is_too_small(&clip.format)).then_some(DeviceTask::Motion(self.settings))
     }
 
     /// Metrics that compare frames at the same distance share all of the work.
     fn group_extractor(
         &self,
         group: &[&dyn Metric],
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
-        let settings = |metric: &&dyn Metric| {
-            let any: &dyn Any = *metric;
-            any.downcast_ref::<Self>().map(|metric| metric.settings)
-        };
-        let settings: Option<Vec<Settings>> = group.iter().map(settings).collect();
-        let joint = self.joint(settings?, format, level);
+        let settings = group_settings(group, |metric: &Self| metric.settings)?;
+        let joint = self.joint(settings, &clip.format, level);
         Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 
@@ -170,11 +163,11 @@ impl Metric for Motion {
 impl Motion {
     fn joint(
         &self,
-        settings: Vec<Settings>,
+        settings: Vec<MotionSettings>,
         format: &Format,
         level: Level,
     ) -> Result<MotionExtractor, MetricError> {
-        if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
+        if is_too_small(format) {
             let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
@@ -184,9 +177,13 @@ impl Motion {
     }
 }
 
+fn is_too_small(format: &Format) -> bool {
+    format.width().min(format.height()) < SMALLEST_SIDE
+}
+
 /// One or more sets of settings.
 struct MotionExtractor {
-    settings: Vec<Settings>,
+    settings: Vec<MotionSettings>,
     kernel: dispatch::Kernel,
 }
 
@@ -212,39 +209,29 @@ impl GroupExtractor for MotionExtractor {
 impl MotionExtractor {
     /// Each distance is computed once, and only if someone asks for it.
     fn write(&mut self, window: &Window<'_>, rows: &mut [&mut [f64]]) {
+        let format = window.current.reference.format();
         for distance in [1, 2] {
-            let asks = |settings: &Settings| settings.distance == distance && !settings.force_zero;
-            let difference =
-                if self.settings.iter().any(asks) { self.difference(window, distance) } else { None };
+            let asks = |settings: &MotionSettings| settings.distance == distance && !settings.force_zero;
+            let sad = if self.settings.iter().any(asks) { self.sad(window, distance) } else { None };
             for (settings, row) in self.settings.iter().zip(rows.iter_mut()) {
                 if settings.distance == distance {
-                    row[0] = difference
-                        .filter(|_| !settings.force_zero)
-                        .map_or(0.0, |value| settings.score(value));
+                    settings.finish(sad, format, row);
                 }
             }
         }
     }
 
-    /// The mean blurred difference to the frame before, or to the one before that.
-    fn difference(&mut self, window: &Window<'_>, distance: u64) -> Option<f64> {
+    /// The blurred difference to the frame before, or to the one before that, if there is such a frame.
+    fn sad(&mut self, window: &Window<'_>, distance: u64) -> Option<u64> {
         let earlier = if distance == 2 { window.before_previous } else { window.previous };
-        let (earlier, current) = (earlier?.reference.plane(0), window.current.reference.plane(0));
-        let sum = match (earlier, current) {
+        match (earlier?.reference.plane(0), window.current.reference.plane(0)) {
             (PlaneView::U8(earlier), PlaneView::U8(current)) => {
-                self.kernel.blurred_difference(earlier, current)
+                Some(self.kernel.blurred_difference(earlier, current))
             }
             (PlaneView::U16(earlier), PlaneView::U16(current)) => {
-                self.kernel.blurred_difference(earlier, current)
+                Some(self.kernel.blurred_difference(earlier, current))
             }
             _ => unreachable!("a clip has one format"),
-        };
-        Some(sum as f64 / 256.0 / (current.width() * current.height()) as f64)
-    }
-}
-
-impl Settings {
-    fn score(&self, difference: f64) -> f64 {
-        smaller(difference * self.fps_weight, self.blend.max)
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The kernel against a naive truth, and the fold against the definition.
 
-use visus_video::{Plane, Sample};
+use visus_video::{Chroma, Format, Plane, Sample};
 
-use super::{Blend, Settings, dispatch::Kernel, fold::MotionFold, scalar};
+use super::{Blend, MotionSettings, dispatch::Kernel, fold::MotionFold, scalar};
 use crate::simd::{Words, level_tests};
 use crate::{Emit, Fold, Level};
 
@@ -118,7 +118,7 @@ impl Emit for Scores {
     fn aggregate(&mut self, _name: &str, _value: f64) {}
 }
 
-fn fold(settings: Settings, differences: &[f64], key: usize) -> Vec<f64> {
+fn fold(settings: MotionSettings, differences: &[f64], key: usize) -> Vec<f64> {
     let mut fold = MotionFold::new(settings);
     let mut scores = Scores::default();
     for (index, difference) in (0..).zip(differences) {
@@ -135,8 +135,8 @@ fn fold(settings: Settings, differences: &[f64], key: usize) -> Vec<f64> {
     column.into_iter().map(|(_, value)| value).collect()
 }
 
-fn settings(distance: u64) -> Settings {
-    Settings {
+fn settings(distance: u64) -> MotionSettings {
+    MotionSettings {
         force_zero: false,
         blend: Blend { factor: 1.0, offset: 40.0, max: 10000.0 },
         fps_weight: 1.0,
@@ -168,4 +168,20 @@ fn motion3_is_blended_clipped_and_averaged() {
     settings.moving_average = true;
     // Blended and clipped: 6 -> 4, 4 -> 3, 8 -> 4 (clipped from 5).
     assert_eq!(fold(settings, &[0.0, 6.0, 4.0, 8.0], 2), [4.0, (3.0 + 4.0) / 2.0, 3.0, (4.0 + 3.0) / 2.0]);
+}
+
+#[test]
+fn a_sum_becomes_the_mean_difference() {
+    let format = Format::new(32, 16, Chroma::C420, 10).unwrap();
+    let row = |settings: MotionSettings, sad: Option<u64>| {
+        let mut raw = [f64::NAN];
+        settings.finish(sad, &format, &mut raw);
+        raw[0]
+    };
+    let doubled = MotionSettings { fps_weight: 2.0, ..settings(1) };
+    assert_eq!(row(settings(1), Some(256 * 512 * 7)), 7.0);
+    assert_eq!(row(doubled, Some(256 * 512 * 7)), 14.0);
+    assert_eq!(row(doubled, Some(u64::MAX)), 10000.0);
+    assert_eq!(row(doubled, None), 0.0);
+    assert_eq!(row(MotionSettings { force_zero: true, ..doubled }, Some(256 * 512)), 0.0);
 }

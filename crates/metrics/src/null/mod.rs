@@ -1,8 +1,6 @@
 //! A metric without scores: a run with it costs what reading the pictures costs.
 
-use visus_video::Format;
-
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Window};
 
 pub static INFO: Info = Info {
     name: "null",
@@ -25,7 +23,7 @@ impl Metric for Null {
         &[]
     }
 
-    fn extractor(&self, _format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, _clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         Ok(Box::new(Nothing))
     }
 }
@@ -43,7 +41,7 @@ mod tests {
     use visus_video::{Chroma, Frame};
 
     use super::*;
-    use crate::made::{format, score_pair};
+    use crate::testing::{format, score_pair};
 
     #[test]
     fn has_no_scores() {

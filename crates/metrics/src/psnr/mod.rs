@@ -14,7 +14,9 @@ mod tests;
 use visus_video::Format;
 
 use crate::simd::Target;
-use crate::{Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window};
+use crate::{
+    ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window,
+};
 use fold::PsnrFold;
 
 pub static INFO: Info = Info {
@@ -108,7 +110,8 @@ impl Metric for Psnr {
         2 * self.settings.most_planes()
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         Ok(Box::new(Squares { planes: self.settings.planes(format), target: Target::new(level) }))
     }
 

@@ -13,11 +13,11 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use visus_video::{Chroma, Format, PlaneView};
+use visus_video::{Chroma, PlaneView};
 
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Window};
 use tables::Weights;
 
 pub static INFO: Info = Info {
@@ -52,7 +52,8 @@ impl Metric for PsnrHvs {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let refuse = |reason| Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         if format.depth() > DEEPEST {
             let depth = format.depth();

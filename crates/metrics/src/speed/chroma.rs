@@ -1,12 +1,12 @@
 //! `speed_chroma`: the two chroma planes, each on its own and together.
 
-use visus_video::{Chroma, Format};
+use visus_video::Chroma;
 
 use super::front::Source;
 use super::score::Weighting;
 use super::stats::Singular;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 
 const NAME: &str = "speed_chroma";
 
@@ -66,7 +66,8 @@ impl Metric for SpeedChroma {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         if format.chroma() == Chroma::C400 {
             let reason = "it has no chroma planes".to_owned();
             return Err(MetricError::Format { metric: NAME, format: *format, reason });

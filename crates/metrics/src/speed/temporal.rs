@@ -1,11 +1,9 @@
 //! `speed_temporal`: how luma changes from the previous picture to the current one.
 
-use visus_video::Format;
-
 use super::front::Source;
 use super::score::Weighting;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window};
 
 const NAME: &str = "speed_temporal";
 
@@ -65,7 +63,8 @@ impl Metric for SpeedTemporal {
         Needs { history: 1, every_frame: true }
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let comparer = self.settings.comparer(NAME, format, 0, Weighting::Own)?;
         Ok(Box::new(TemporalExtractor { comparer, against_reference: self.against_reference }))
     }

@@ -19,9 +19,7 @@ mod score;
 mod tests;
 mod xyb;
 
-use visus_video::Format;
-
-use crate::{Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 use colour::{Converter, Matrix, Range};
 use scale::{OwnedRows, SIDES, Scale};
 use score::{COMPONENTS, MAX_SCALES, NORMS, SMALLEST_SIDE};
@@ -80,7 +78,8 @@ impl Metric for Ssimulacra2 {
         &self.keys
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
             let reason = format!("the picture must be at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: NAME, format: *format, reason });

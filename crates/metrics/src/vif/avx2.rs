@@ -1,7 +1,7 @@
 //! The vector kernels for AVX2.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
-use super::scalar::Residuals;
+use super::score::VifSums;
 use super::vector::{self, Kind, Pixels, Ring, RowPair, Rows, Step, stages};
 use crate::simd::avx2::Avx2;
 

@@ -13,19 +13,22 @@ mod log;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+mod score;
 mod table;
 #[cfg(test)]
 mod tests;
 mod vector;
 
-use std::any::Any;
-
 use visus_video::{Format, PlaneView};
 
+pub use scalar::TAPS;
+pub use score::{VifSettings, VifSums};
+pub use table::log2_table;
+
+use crate::device::DeviceTask;
 use crate::{
-    Alone, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair,
-    Spread, Window,
-    vif::scalar::{Residuals, Sums},
+    Alone, ClipInfo, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options,
+    Pair, Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -74,18 +77,11 @@ const SCALES: usize = 4;
 struct Vif {
     info: &'static Info,
     keys: Vec<Key>,
-    settings: Settings,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Settings {
-    gain_limit: f64,
-    skip_scale0: bool,
-    debug: bool,
+    settings: VifSettings,
 }
 
 fn build(info: &'static Info, options: &Options) -> Result<Box<dyn Metric>, MetricError> {
-    let settings = Settings {
+    let settings = VifSettings {
         gain_limit: options.double("vif_enhn_gain_limit"),
         skip_scale0: options.flag("vif_skip_scale0"),
         debug: options.flag("debug"),
@@ -119,24 +115,26 @@ impl Metric for Vif {
         true
     }
 
-    fn extractor(&self, format: &Format, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
-        Ok(Box::new(self.joint(vec![self.settings], format, level)?))
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        Ok(Box::new(self.joint(vec![self.settings], &clip.format, level)?))
+    }
+
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        (!is_too_small(&clip.format)).then_some(DeviceTask::Vif(self.settings))
     }
 
     /// Metrics that differ in the gain's limit share everything up to the moments of a pixel.
     fn group_extractor(
         &self,
         group: &[&dyn Metric],
-        format: &Format,
+        clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
-        let settings = |metric: &&dyn Metric| {
-            let any: &dyn Any = *metric;
-            any.downcast_ref::<Self>().map(|metric| metric.settings)
-        };
-        let settings: Option<Vec<Settings>> = group.iter().map(settings).collect();
-        let same = |all: &Vec<Settings>| all.iter().all(|one| one.skip_scale0 == self.settings.skip_scale0);
-        let joint = self.joint(settings.filter(same)?, format, level);
+        let settings = group_settings(group, |metric: &Self| metric.settings)?;
+        if settings.iter().any(|one| one.skip_scale0 != self.settings.skip_scale0) {
+            return None;
+        }
+        let joint = self.joint(settings, &clip.format, level);
         Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 }
@@ -144,26 +142,30 @@ impl Metric for Vif {
 impl Vif {
     fn joint(
         &self,
-        settings: Vec<Settings>,
+        settings: Vec<VifSettings>,
         format: &Format,
         level: Level,
     ) -> Result<VifExtractor, MetricError> {
-        if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
+        if is_too_small(format) {
             let reason = format!("it needs at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
         let depth = u32::from(format.depth());
         let kernels = dispatch::kernels(level, format.width(), format.height(), depth);
         let gains = settings.iter().map(|settings| settings.gain_limit).collect();
-        Ok(VifExtractor { settings, gains, sums: Sums::new(), kernels })
+        Ok(VifExtractor { settings, gains, sums: scalar::Sums::new(), kernels })
     }
+}
+
+fn is_too_small(format: &Format) -> bool {
+    format.width().min(format.height()) < SMALLEST_SIDE
 }
 
 /// One or more sets of settings that differ in the gain's limit and in what is written.
 struct VifExtractor {
-    settings: Vec<Settings>,
+    settings: Vec<VifSettings>,
     gains: Vec<f64>,
-    sums: Sums,
+    sums: scalar::Sums,
     kernels: Box<dyn dispatch::Kernels>,
 }
 
@@ -194,7 +196,7 @@ impl Extractor for VifExtractor {
         spread: &dyn Spread,
     ) -> Result<(), MetricError> {
         self.sum_up(window.current, spread);
-        write_scores(&self.sums[0], self.settings[0], raw);
+        self.settings[0].finish(&self.sums[0], raw);
         Ok(())
     }
 }
@@ -208,52 +210,8 @@ impl GroupExtractor for VifExtractor {
     ) -> Result<(), MetricError> {
         self.sum_up(window.current, spread);
         for ((row, sums), settings) in rows.iter_mut().zip(&self.sums).zip(&self.settings) {
-            write_scores(sums, *settings, row);
+            settings.finish(sums, row);
         }
         Ok(())
     }
-}
-
-/// Numerator and denominator of one scale, rounded to single precision as libvmaf keeps them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ratio {
-    num: f32,
-    den: f32,
-}
-
-impl From<Residuals> for Ratio {
-    fn from(sums: Residuals) -> Self {
-        let plain = sums.den_plain as f64;
-        let num = sums.num_log as f64 / 2048.0 + (plain - (sums.num_plain as f64 / 16384.0) / 65025.0);
-        let den = sums.den_log as f64 / 2048.0 + plain;
-        Self { num: num as f32, den: den as f32 }
-    }
-}
-
-fn write_scores(scales: &[Residuals; SCALES], settings: Settings, raw: &mut [f64]) {
-    let mut ratios = scales.map(Ratio::from);
-    let first = usize::from(settings.skip_scale0);
-    for (scale, ratio) in ratios.iter().enumerate() {
-        raw[scale] = if scale < first { 0.0 } else { f64::from(ratio.num / ratio.den) };
-    }
-    if !settings.debug {
-        return;
-    }
-    let num: f64 = sum(ratios[first..].iter().map(|ratio| ratio.num));
-    let den: f64 = sum(ratios[first..].iter().map(|ratio| ratio.den));
-    raw[4] = if den == 0.0 { 1.0 } else { num / den };
-    raw[5] = num;
-    raw[6] = den;
-    if settings.skip_scale0 {
-        ratios[0] = Ratio { num: 0.0, den: -1.0 };
-    }
-    for (scale, ratio) in ratios.iter().enumerate() {
-        raw[7 + 2 * scale] = f64::from(ratio.num);
-        raw[8 + 2 * scale] = f64::from(ratio.den);
-    }
-}
-
-/// Single precision values summed in double precision, in order and from the first one on.
-fn sum(values: impl Iterator<Item = f32>) -> f64 {
-    values.map(f64::from).reduce(|sum, value| sum + value).unwrap_or(0.0)
 }

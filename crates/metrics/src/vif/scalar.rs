@@ -6,6 +6,7 @@
 
 use visus_video::{Plane, Sample};
 
+use super::score::VifSums;
 use super::{SCALES, table::Log2};
 
 /// Gaussian windows of the four scales; each sums to 2^16.
@@ -80,19 +81,6 @@ impl Shifts {
             Self { mean: 16, product: 16 }
         }
     }
-}
-
-/// Sums over the pixels of one scale.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Residuals {
-    /// 2048 · log2 of what the distorted picture holds.
-    pub num_log: i64,
-    /// 2048 · log2 of what the reference holds.
-    pub den_log: i64,
-    /// Sum of the distorted variance where the reference is too flat for the logarithm.
-    pub num_plain: i64,
-    /// Number of such pixels.
-    pub den_plain: i64,
 }
 
 /// How far the gain may go, one limit for each set of sums that is wanted, and whether the finest scale is left out.
@@ -228,12 +216,12 @@ impl Scratch {
 }
 
 /// The sums of all scales, once for each limit of the gain.
-pub type Sums = Vec<[Residuals; SCALES]>;
+pub type Sums = Vec<[VifSums; SCALES]>;
 
 /// Zeros for so many limits; memory is taken the first time only.
 pub fn clear(sums: &mut Sums, limits: usize) {
     sums.clear();
-    sums.resize(limits, [Residuals::default(); SCALES]);
+    sums.resize(limits, [VifSums::default(); SCALES]);
 }
 
 /// The rows of a picture, mirrored around the first and the last one.
@@ -451,14 +439,14 @@ fn filter_products(columns: &[u32], taps: &[u32]) -> [u32; BLOCK] {
     sums.map(|sum| (sum >> 16) as u32)
 }
 
-impl Residuals {
+impl VifSums {
     /// Adds one pixel's information.
     #[inline(always)]
     fn add(&mut self, pixel: Pixel, gain_limit: f64, log2: &Log2) {
         let variance_dis = pixel.variance_dis.max(0);
         if pixel.variance_ref < SIGMA_NSQ {
-            self.num_plain += i64::from(variance_dis);
-            self.den_plain += 1;
+            self.num_non_log += i64::from(variance_dis);
+            self.den_non_log += 1;
             return;
         }
         self.den_log += log2.of(pixel.variance_ref as u64 + SIGMA_NSQ as u64) - 2048 * 17;

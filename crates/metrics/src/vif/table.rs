@@ -31,3 +31,8 @@ impl Log2 {
         i64::from(self.0[leading]) + 2048 * i64::from(shift)
     }
 }
+
+/// The entries of [`Log2`], from 2^15 on.
+pub fn log2_table() -> &'static [u16] {
+    &Log2::get().0[..]
+}

@@ -25,8 +25,8 @@ use visus_video::{Format, Frame, PlaneView};
 
 use crate::math::log10;
 use crate::{
-    Appears, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Pair,
-    Window,
+    Appears, ClipInfo, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
+    Options, Pair, Window,
 };
 
 use measure::{History, Measure};
@@ -38,13 +38,15 @@ const MINIMUM: &str = "axpsnr_min";
 
 /// From this frame rate on, change is measured by second differences.
 const FAST: f64 = 32.0;
+/// The frame rate of clips that do not say theirs.
+const ASSUMED_RATE: f64 = 25.0;
 
 static OPTIONS: &[OptionSpec] = &[OptionSpec::double(
     "frame_rate",
-    25.0,
+    ASSUMED_RATE,
     0.001,
     100000.0,
-    "pictures per second; from 32 on, motion is measured by second differences",
+    "frames per second, if not the clip's own; from 32 on, motion is measured by second differences",
 )];
 
 pub static INFO: Info = Info {
@@ -57,15 +59,22 @@ pub static INFO: Info = Info {
 
 fn build(info: &'static Info, options: &Options) -> Result<Box<dyn Metric>, MetricError> {
     let key = |name: &'static str| Key { feature: name, name: name.to_owned(), appears: Appears::Frame(0) };
-    let second_differences = options.double("frame_rate") >= FAST;
-    Ok(Box::new(Xpsnr { info, keys: KEYS.map(key), second_differences }))
+    let frame_rate = options.is_given("frame_rate").then(|| options.double("frame_rate"));
+    Ok(Box::new(Xpsnr { info, keys: KEYS.map(key), frame_rate }))
 }
 
 #[derive(Debug)]
 struct Xpsnr {
     info: &'static Info,
     keys: [Key; 3],
-    second_differences: bool,
+    /// Overrides that of the clip.
+    frame_rate: Option<f64>,
+}
+
+impl Xpsnr {
+    fn second_differences(&self, clip: &ClipInfo) -> bool {
+        self.frame_rate.or(clip.frames_per_second()).unwrap_or(ASSUMED_RATE) >= FAST
+    }
 }
 
 impl Metric for Xpsnr {
@@ -77,21 +86,23 @@ impl Metric for Xpsnr {
         &self.keys
     }
 
+    /// Two earlier pairs unless the frame rate is known to be low: the clip is not known here.
     fn needs(&self) -> Needs {
-        Needs { history: if self.second_differences { 2 } else { 1 }, every_frame: false }
+        let slow = self.frame_rate.is_some_and(|rate| rate < FAST);
+        Needs { history: if slow { 1 } else { 2 }, every_frame: false }
     }
 
-    fn extractor(&self, format: &Format, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+        let format = &clip.format;
         let (width, height) = format.plane_size(format.planes() - 1);
         if width == 0 || height == 0 {
             let reason = "its chroma planes would be empty".to_owned();
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        let second_differences = self.second_differences;
         Ok(Box::new(XpsnrExtractor {
             measure: Measure::new(format),
             black: Frame::new(*format),
-            second_differences,
+            second_differences: self.second_differences(clip),
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use visus_video::{Chroma, Format, Frame};
 
-use crate::{Emit, Level, Metric, Pair, Window, registry};
+use crate::{ClipInfo, Emit, Level, Metric, Pair, Window, registry};
 
 /// The generator `x = x * 1664525 + 1013904223`, of which the upper half is used.
 struct Lcg(u32);
@@ -82,8 +82,17 @@ fn build(rate: &str) -> Box<dyn Metric> {
 }
 
 fn run(rate: &str, reference: &[Frame], distorted: &[Frame]) -> Scores {
-    let (metric, format) = (build(rate), *reference[0].format());
-    let mut extractor = metric.extractor(&format, Level::Scalar).unwrap();
+    scores_of(&*build(rate), None, reference, distorted)
+}
+
+fn scores_of(
+    metric: &dyn Metric,
+    frame_rate: Option<(u32, u32)>,
+    reference: &[Frame],
+    distorted: &[Frame],
+) -> Scores {
+    let format = *reference[0].format();
+    let mut extractor = metric.extractor(&ClipInfo { format, frame_rate }, Level::Scalar).unwrap();
     let (mut fold, mut scores) = (metric.fold(&format), Scores::default());
     let pair = |index: usize| Pair { reference: &reference[index], distorted: &distorted[index] };
     for index in 0..reference.len() {
@@ -381,4 +390,19 @@ fn history_follows_the_frame_rate() {
     assert_eq!(build("32").needs().history, 2);
     let names: Vec<_> = build("60").keys().iter().map(|key| key.name.clone()).collect();
     assert_eq!(names, ["xpsnr_y", "xpsnr_cb", "xpsnr_cr"]);
+}
+
+#[test]
+fn the_rate_is_the_clips_unless_the_option_says_otherwise() {
+    let format = Format::new(64, 64, Chroma::C420, 8).unwrap();
+    let (reference, distorted) = (clip(Kind::Slope, format, 4, 1), clip(Kind::Slope, format, 4, 2));
+    let plain = registry::build(&super::INFO, &[]).unwrap();
+    let scores = |metric: &dyn Metric, rate| scores_of(metric, rate, &reference, &distorted).frames;
+    let (slow, fast) = (run("25", &reference, &distorted).frames, run("60", &reference, &distorted).frames);
+    assert_ne!(slow, fast, "the frame rate has no effect on this clip");
+    assert_eq!(scores(&*plain, Some((60, 1))), fast);
+    assert_eq!(scores(&*plain, Some((30000, 1001))), slow);
+    assert_eq!(scores(&*plain, None), slow);
+    assert_eq!(scores(&*build("25"), Some((60, 1))), slow);
+    assert_eq!(plain.needs().history, 2);
 }

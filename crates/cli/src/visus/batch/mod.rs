@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 
-use super::args::{PixFmt, Size};
+use super::args::{RawArgs, RunArgs, SelectionArgs};
 use super::media::MediaArgs;
 use journal::Journal;
 use list::Row;
@@ -53,44 +53,21 @@ pub struct BatchArgs {
     #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
 
-    /// A model, as in `visus score`; may be repeated
-    #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
-    pub models: Vec<String>,
+    #[command(flatten)]
+    pub raw: RawArgs,
 
-    /// A further metric with options, as `psnr` or `vif=debug=true`; may be repeated
-    #[arg(short, long = "feature", value_name = "METRIC")]
-    pub features: Vec<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
-    /// Size of raw video
-    #[arg(short, long, value_name = "WIDTHxHEIGHT", requires = "pix_fmt")]
-    pub size: Option<Size>,
-
-    /// Sample format of raw video, such as yuv420p or yuv422p10le
-    #[arg(short, long, value_name = "FORMAT", requires = "size")]
-    pub pix_fmt: Option<PixFmt>,
+    #[command(flatten)]
+    pub run: RunArgs,
 
     #[command(flatten)]
     pub media: MediaArgs,
 
-    /// Worker threads over all encodes [default: all cores]
-    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-
-    /// Score every N-th frame only
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub subsample: u64,
-
-    /// Score at most N frames of each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub frames: Option<u64>,
-
     /// Put the scores of every frame into the lines
-    #[arg(long)]
+    #[arg(long, help_heading = "Run")]
     pub per_frame: bool,
-
-    /// No progress bar, no closing words
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 /// How it went.
@@ -113,18 +90,19 @@ impl Tally {
 }
 
 pub fn run(args: &BatchArgs) -> Result<Tally> {
+    let selection = args.selection.parse()?;
     let rows = list::read(args)?;
     let journal = Journal::open(args.output.as_deref(), args.resume)?;
     let (rows, kept) = unfinished(rows, &journal);
-    let progress = Progress::new(args.quiet, rows.len());
+    let progress = Progress::new(args.run.quiet, rows.len());
     let mut tally = Tally { kept, ..Tally::default() };
     for rows in passes(&rows, usize::from(args.jobs)) {
-        let (scored, failed) = pass::run(args, rows, &journal, &progress)?;
+        let (scored, failed) = pass::run(args, &selection, rows, &journal, &progress)?;
         tally.scored += scored;
         tally.failed += failed;
     }
     progress.clear();
-    if !args.quiet {
+    if !args.run.quiet {
         let kept = if kept > 0 { format!(", {kept} were finished before") } else { String::new() };
         eprintln!("visus: {} encodes scored{kept}, {} failed", tally.scored, tally.failed);
     }

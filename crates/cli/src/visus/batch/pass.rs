@@ -2,54 +2,58 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
-use visus_engine::{Cancel, EngineError, FeatureSpec, Plan, Settings, run as engine_run};
-use visus_media::{Input, PairOptions, Probed};
-use visus_report::full::{FullReport, InputFacts};
+use visus_engine::{Cancel, Settings};
+use visus_scoring::{ErrorClass, Prepared, RunOptions, ScoreError, Selection, Video, Videos, score_opened};
 use visus_video::{Format, Source, share};
 
 use super::BatchArgs;
 use super::journal::Journal;
 use super::list::Row;
 use super::progress::{Progress, RowProgress};
-use crate::visus::inputs::{self, About, Inputs};
-use crate::visus::{level, media, metrics, model_choice};
+use crate::visus::draw;
+use crate::visus::score::with_advice;
 
 /// What all encodes of a pass have in common.
 struct Common<'a> {
     args: &'a BatchArgs,
     raw: Option<Format>,
+    selection: &'a Selection,
+    options: RunOptions,
     journal: &'a Journal,
     progress: &'a Progress,
     /// Fired when a line cannot be written: then there is no use in going on.
     cancel: Cancel,
 }
 
-/// An encode before its frames are read.
-enum Looked {
-    /// Scored as it is.
-    Plain(Box<dyn Source>),
-    /// Decoded, converted, paired.
-    Media(Box<Probed>, Box<PairOptions>),
+/// An encode that was looked at, and its share of the reference.
+struct Opened<'a> {
+    row: &'a Row,
+    prepared: Prepared,
+    reference: Option<Box<dyn Source>>,
 }
 
-type Opened<'a> = (&'a Row, Looked, Option<Box<dyn Source>>);
-
 /// Scores these rows, which have one reference; says how many were scored and how many failed.
-pub fn run(args: &BatchArgs, rows: &[Row], journal: &Journal, progress: &Progress) -> Result<(usize, usize)> {
-    let raw = inputs::raw_format(args.size, args.pix_fmt)?;
-    let common = Common { args, raw, journal, progress, cancel: Cancel::new() };
+pub fn run(
+    args: &BatchArgs,
+    selection: &Selection,
+    rows: &[Row],
+    journal: &Journal,
+    progress: &Progress,
+) -> Result<(usize, usize)> {
+    let (raw, options) = (args.raw.format()?, args.run.options()?);
+    let mut common = Common { args, raw, selection, options, journal, progress, cancel: Cancel::new() };
     let opened = open_all(&common, rows)?;
     let mut tally = (0, rows.len() - opened.len());
-    let threads = args.threads.map_or_else(|| Settings::default().threads, usize::from);
-    let threads = (threads / opened.len().max(1)).max(1);
+    let threads = common.options.threads.unwrap_or_else(|| Settings::default().threads);
+    common.options.threads = Some((threads / opened.len().max(1)).max(1));
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for opened in opened {
             let (common, results) = (&common, &results);
             scope.spawn(move || {
-                let result = score_row(common, opened, threads);
+                let result = score_row(common, opened);
                 if result.is_err() {
                     common.cancel.fire();
                 }
@@ -67,140 +71,79 @@ pub fn run(args: &BatchArgs, rows: &[Row], journal: &Journal, progress: &Progres
 fn open_all<'a>(common: &Common<'_>, rows: &'a [Row]) -> Result<Vec<Opened<'a>>> {
     let mut opened: Vec<Opened<'a>> = Vec::new();
     let mut reference = None;
-    let mut shares = Vec::new();
     for row in rows {
-        match look(common, row).and_then(|mut looked| {
-            // Which needs its own reference, opens it later.
-            let common_one = reference_of(common, row, &mut looked, reference.is_some())?;
-            Ok((looked, common_one))
-        }) {
-            Ok((looked, common_one)) => {
-                let sharing = !matches!(common_one, Reference::Own);
-                if let Reference::Opened(source) = common_one {
-                    reference = Some(source);
-                }
-                shares.push(sharing);
-                opened.push((row, looked, None));
-            }
+        match prepare(common, row, &mut reference) {
+            Ok(prepared) => opened.push(Opened { row, prepared, reference: None }),
             Err(error) => {
                 let _counted = common.progress.row();
-                write_error(common, row, &format!("{error:#}"))?;
+                write_error(common, row, error)?;
             }
         }
     }
-    let readers = shares.iter().filter(|sharing| **sharing).count();
     if let Some(reference) = reference {
-        let mut shared = share(reference, readers)?.into_iter();
-        for (opened, _) in opened.iter_mut().zip(&shares).filter(|(_, sharing)| **sharing) {
-            opened.2 = shared.next();
+        let sharing = || opened.iter().filter(|opened| opened.prepared.shares_reference()).count();
+        let mut shares = share(reference, sharing())?.into_iter();
+        for opened in opened.iter_mut().filter(|opened| opened.prepared.shares_reference()) {
+            opened.reference = shares.next();
         }
     }
     Ok(opened)
 }
 
-fn look(common: &Common<'_>, row: &Row) -> Result<Looked> {
-    let args = common.args;
-    let pair = [&row.reference, &row.distorted].map(|path| Input::detect(path, common.raw));
-    if !pair.iter().any(Input::is_encoded) && !args.media.asked() {
-        let distorted = inputs::open_one(&row.distorted, common.raw).context("the distorted video")?;
-        return Ok(Looked::Plain(distorted));
+/// Looks at a pair. The first one that can share its reference begins the reading that all share.
+fn prepare(
+    common: &Common<'_>,
+    row: &Row,
+    reference: &mut Option<Box<dyn Source>>,
+) -> Result<Prepared, ScoreError> {
+    let videos = Videos {
+        reference: Video::Path(row.reference.clone()),
+        distorted: Video::Path(row.distorted.clone()),
+        raw: common.raw,
+        pairing: common.args.media.pairing(),
+        skip: [0, 0],
+    };
+    let mut prepared = Prepared::new(videos, &common.selection.models, &common.cancel)?;
+    if reference.is_none() && prepared.shares_reference() {
+        *reference = Some(prepared.open_reference()?);
     }
-    let mut options = args.media.options([0, 0], &pair);
-    options.cancel = common.cancel.clone();
-    let probed = Probed::new(pair, &options)?;
-    options.display = media::display(&args.models, &probed.facts[0])?;
-    Ok(Looked::Media(Box::new(probed), Box::new(options)))
-}
-
-/// Where a row's reference comes from.
-enum Reference {
-    /// From the reading that all share, begun here.
-    Opened(Box<dyn Source>),
-    /// From that reading, which another row has begun.
-    Shared,
-    /// From a reading of its own.
-    Own,
-}
-
-fn reference_of(common: &Common<'_>, row: &Row, looked: &mut Looked, begun: bool) -> Result<Reference> {
-    match looked {
-        Looked::Plain(_) if begun => Ok(Reference::Shared),
-        Looked::Plain(_) => {
-            Ok(Reference::Opened(inputs::open_one(&row.reference, common.raw).context("the reference")?))
-        }
-        Looked::Media(probed, options) => Ok(match (probed.shares_reference(), begun) {
-            (false, _) => Reference::Own,
-            (true, true) => Reference::Shared,
-            (true, false) => Reference::Opened(probed.common_reference(options)?),
-        }),
-    }
+    Ok(prepared)
 }
 
 /// Whether the encode was scored. An error is one of writing, and ends the batch.
-fn score_row(common: &Common<'_>, (row, looked, reference): Opened<'_>, threads: usize) -> Result<bool> {
+fn score_row(common: &Common<'_>, opened: Opened<'_>) -> Result<bool> {
+    let Opened { row, mut prepared, reference } = opened;
     let mut progress = common.progress.row();
-    let force = common.args.media.force;
-    let inputs = match (looked, reference) {
-        (Looked::Plain(distorted), Some(reference)) => inputs::plain(reference, distorted),
-        (Looked::Plain(_), None) => Err(anyhow::anyhow!("the reference cannot be read")),
-        (Looked::Media(mut probed, options), reference) => {
-            reference.into_iter().for_each(|reference| probed.give_reference(reference));
-            inputs::paired(*probed, &options, force)
-        }
-    };
-    match inputs.and_then(|inputs| report(common, inputs, threads, &mut progress)) {
+    reference.into_iter().for_each(|reference| prepared.give_reference(reference));
+    match report(common, prepared, &mut progress) {
         Ok(report) => {
             common.journal.write(&line(row, "ok", report))?;
             Ok(true)
         }
-        Err(error) if matches!(error.downcast_ref(), Some(EngineError::Cancelled)) => Ok(false),
+        Err(error) if error.class() == ErrorClass::Cancelled => Ok(false),
         Err(error) => {
-            write_error(common, row, &format!("{error:#}"))?;
+            write_error(common, row, error)?;
             Ok(false)
         }
     }
 }
 
-fn report(common: &Common<'_>, inputs: Inputs, threads: usize, progress: &mut RowProgress) -> Result<Value> {
-    let args = common.args;
-    let Inputs { reference, distorted, about } = inputs;
-    let facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
-    let plan = plan(args, &*reference)?;
-    let settings = Settings {
-        threads,
-        subsample: args.subsample,
-        frames: args.frames,
-        level: level::from_environment(),
-        ..Settings::default()
-    };
-    let outcome = engine_run(&plan, reference, distorted, &settings, &common.cancel, progress)?;
-    if let About::Media(control) = &about {
-        control.finish();
-    }
-    about.check(args.media.force)?;
-    let [reference, distorted] = &facts;
-    let report = FullReport { version: crate::VERSION, plan: &plan, outcome: &outcome, reference, distorted };
-    let mut report = report.json();
-    for (name, section) in about.sections() {
-        report[name.as_str()] = section;
-    }
-    if let (Some(entries), false) = (report.as_object_mut(), args.per_frame) {
+fn report(common: &Common<'_>, prepared: Prepared, progress: &mut RowProgress) -> Result<Value, ScoreError> {
+    let videos = prepared.open()?;
+    let result = score_opened(videos, common.selection, &common.options, &common.cancel, progress)?;
+    result.check()?;
+    let mut report = result.json(crate::VERSION);
+    if let (Some(entries), false) = (report.as_object_mut(), common.args.per_frame) {
         entries.shift_remove("frames");
     }
     Ok(report)
 }
 
-/// What is computed for a pair.
-fn plan(args: &BatchArgs, reference: &dyn Source) -> Result<Plan> {
-    let choice = model_choice::choose(&args.models, reference.format(), reference.frame_rate())?;
-    let features: Result<Vec<FeatureSpec>> =
-        args.features.iter().map(|text| metrics::parse(text, reference.frame_rate())).collect();
-    Ok(Plan::new(&choice.models, &features?, true)?.lean())
-}
-
-fn write_error(common: &Common<'_>, row: &Row, error: &str) -> Result<()> {
-    common.progress.say(&format!("visus: {}: {error}", row.distorted.display()));
-    common.journal.write(&line(row, "error", json!({ "error": error })))
+fn write_error(common: &Common<'_>, row: &Row, error: ScoreError) -> Result<()> {
+    let class = draw::class_name(error.class());
+    let text = format!("{:#}", with_advice(error));
+    common.progress.say(&format!("visus: {}: {text}", row.distorted.display()));
+    common.journal.write(&line(row, "error", json!({ "error": text, "error_class": class })))
 }
 
 /// What every line begins with, and what came out.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use visus_metrics::Level;
+use visus_scoring::cpu;
 
 use super::clips::Clips;
 use super::subjects::Subject;
 use crate::visus::args::BenchArgs;
-use crate::visus::level;
 
 /// Mean values by column.
 pub type Answer = Vec<(String, f64)>;
@@ -53,7 +53,7 @@ impl Program {
     /// This very binary.
     pub fn ours(args: &BenchArgs) -> Result<Self> {
         let path = std::env::current_exe().context("where is this program?")?;
-        let best = level::from_environment();
+        let best = cpu::from_environment()?;
         let level = args.level.map_or(best, |wanted| best.lowered_to(wanted));
         let level = level.name().to_owned();
         Ok(Self { path, version: crate::VERSION.to_owned(), level, threads: args.threads, is_peer: false })
@@ -88,7 +88,7 @@ impl Program {
             command
                 .args(["-q", "-t", &self.threads.to_string()])
                 .arg(format!("--json={}", clips.report().display()));
-            command.env(level::VARIABLE, &self.level);
+            command.env(cpu::VARIABLE, &self.level);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command

@@ -7,7 +7,8 @@ use visus_video::{Chroma, Format, Frame, Plane};
 
 use super::decouple::Decoupling;
 use super::settings::{OPTIONS, Settings};
-use super::{NAME, extractor};
+use super::{AdmShifts, NAME, extractor};
+use crate::device::DeviceTask;
 use crate::simd::level_tests;
 use crate::{Level, MetricError, Options, Pair, Window, registry};
 use naive::Picture;
@@ -219,7 +220,7 @@ fn frame(format: Format, picture: &Picture) -> Frame {
 fn frame_scores(content: Content, width: usize, height: usize, bits: u8, options: &str) -> Vec<f64> {
     let format = Format::new(width, height, Chroma::C400, bits).unwrap();
     let metric = registry::build(&super::INFO, &given(options)).unwrap();
-    let mut extractor = metric.extractor(&format, Level::detect()).unwrap();
+    let mut extractor = metric.extractor(&format.into(), Level::detect()).unwrap();
     let pictures = pair(content, width, height, u32::from(bits), 1);
     let [reference, distorted] = pictures.each_ref().map(|picture| frame(format, picture));
     let current = Pair { reference: &reference, distorted: &distorted };
@@ -241,6 +242,40 @@ fn debug_adds_numerators_and_denominators() {
     }
     let total: f64 = (0..4).map(|scale| debug[10 + 2 * scale]).sum();
     assert_eq!(debug[8], total);
+}
+
+#[test]
+fn sums_of_a_device_give_the_row_of_the_extractor() {
+    for options in
+        ["", "debug=true", "adm_skip_aim=true", "adm_skip_scale0=true:debug=true", "adm_csf_mode=2"]
+    {
+        let format = Format::new(97, 66, Chroma::C400, 10).unwrap();
+        let metric = registry::build(&super::INFO, &given(options)).unwrap();
+        let Some(DeviceTask::Adm(task)) = metric.device_task(&format.into()) else {
+            panic!("{options}: no task")
+        };
+        let sums = naive::sums(pair(Content::Texture, 97, 66, 10, 1).each_ref(), 10, &settings(options));
+        let mut raw = vec![f64::NAN; metric.raw_len()];
+        task.finish().finish(&sums, &mut raw);
+        let expected = frame_scores(Content::Texture, 97, 66, 10, options);
+        assert_eq!(raw, expected, "{options}");
+    }
+}
+
+#[test]
+fn a_device_task_has_the_constants_of_the_naive_truth() {
+    let format = Format::new(1920, 1080, Chroma::C420, 8).unwrap();
+    let metric = registry::build(&super::INFO, &[]).unwrap();
+    let Some(DeviceTask::Adm(task)) = metric.device_task(&format.into()) else { panic!("no task") };
+    let [first, second, .., last] = &task.scales;
+    assert_eq!((first.input, first.band), ([1920, 1080], [960, 540]));
+    assert_eq!(first.scored, [95..865, 53..487]);
+    assert_eq!((first.csf, first.cm_row, first.csf_den_row), ([36453, 36453, 49417], 10, 0));
+    assert_eq!(first.cm, [(29, 6), (29, 6), (30, 7)].map(|(square, cube)| AdmShifts { square, cube }));
+    assert_eq!((second.cm, second.cm_row), ([AdmShifts { square: 30, cube: 9 }; 3], 9));
+    assert_eq!((second.csf_den, second.csf_den_row), (AdmShifts { square: 31, cube: 9 }, 8));
+    assert_eq!((last.input, last.band), ([240, 135], [120, 68]));
+    assert!(metric.device_task(&Format::new(16, 33, Chroma::C420, 8).unwrap().into()).is_none());
 }
 
 #[test]
@@ -280,7 +315,7 @@ level_tests! {
 
 proptest! {
     #[test]
-    fn splitting_is_the_naive_truth(
+    fn decoupling_is_the_naive_truth(
         short in prop::collection::vec((-27414i32..=27414, -27414i32..=27414), 3),
         near in prop::collection::vec((-40i32..=40, -40i32..=40), 3),
         long in prop::collection::vec((-2_100_000_000i32..=2_100_000_000, -2_100_000_000i32..=2_100_000_000), 3),
@@ -295,28 +330,28 @@ proptest! {
         {
             let o: [i32; 3] = std::array::from_fn(|band| coefficients[band].0);
             let t: [i32; 3] = std::array::from_fn(|band| coefficients[band].1);
-            let (kept, added) = split(o, t, gain, is_short);
-            let truth = naive::kept(o.map(i64::from), t.map(i64::from), gain);
-            prop_assert_eq!(kept.map(i64::from), truth, "{:?} {:?} gain {} short {}", o, t, gain, is_short);
+            let (restored, additive) = decouple(o, t, gain, is_short);
+            let truth = naive::restored(o.map(i64::from), t.map(i64::from), gain);
+            prop_assert_eq!(restored.map(i64::from), truth, "{:?} {:?} gain {} short {}", o, t, gain, is_short);
             for band in 0..3 {
-                prop_assert_eq!(i64::from(added[band]), i64::from(t[band]) - truth[band]);
+                prop_assert_eq!(i64::from(additive[band]), i64::from(t[band]) - truth[band]);
             }
         }
     }
 }
 
-fn split(o: [i32; 3], t: [i32; 3], gain: f64, is_short: bool) -> ([i32; 3], [i32; 3]) {
+fn decouple(o: [i32; 3], t: [i32; 3], gain: f64, is_short: bool) -> ([i32; 3], [i32; 3]) {
     let decoupling = Decoupling::new(gain);
-    let (mut kept, mut added) = ([[0]; 3], [[0]; 3]);
+    let (mut restored, mut additive) = ([[0]; 3], [[0]; 3]);
     let (reference, distorted) = (o.map(|value| [value]), t.map(|value| [value]));
     let (o, t) = (reference.each_ref().map(|b| &b[..]), distorted.each_ref().map(|b| &b[..]));
-    let (k, a) = (kept.each_mut().map(|b| &mut b[..]), added.each_mut().map(|b| &mut b[..]));
+    let (k, a) = (restored.each_mut().map(|b| &mut b[..]), additive.each_mut().map(|b| &mut b[..]));
     if is_short {
-        decoupling.split_short(o, t, k, a)
+        decoupling.decouple_short(o, t, k, a)
     } else {
-        decoupling.split_long(o, t, k, a)
+        decoupling.decouple_long(o, t, k, a)
     }
-    (kept.map(|[value]| value), added.map(|[value]| value))
+    (restored.map(|[value]| value), additive.map(|[value]| value))
 }
 
 #[test]
@@ -334,7 +369,7 @@ fn too_small_pictures_are_refused() {
     let metric = registry::build(&super::INFO, &[]).unwrap();
     for (width, height, good) in [(17, 33, true), (16, 33, false), (17, 32, false)] {
         let format = Format::new(width, height, Chroma::C420, 8).unwrap();
-        match metric.extractor(&format, Level::Scalar) {
+        match metric.extractor(&format.into(), Level::Scalar) {
             Ok(_) => assert!(good, "{format}"),
             Err(error) => assert!(!good && error.to_string().contains("17x33"), "{error}"),
         }

@@ -34,7 +34,7 @@ fn frame(luma: &Grid<u16>, depth: u32) -> Frame {
 /// Scores one pair twice with the same extractor: nothing may be left over from a picture.
 fn scores(given: &str, reference: &Frame, distorted: &Frame) -> Result<Vec<f64>, MetricError> {
     let metric = build(given)?;
-    let mut extractor = metric.extractor(distorted.format(), Level::Scalar)?;
+    let mut extractor = metric.extractor(&(*distorted.format()).into(), Level::Scalar)?;
     let current = Pair { reference, distorted };
     let mut rows = [vec![0.0; metric.raw_len()], vec![0.0; metric.raw_len()]];
     for (index, raw) in rows.iter_mut().enumerate() {

@@ -55,7 +55,7 @@ fn frames_may_come_in_any_order() {
     for (width, height) in [(16, 16), (15, 9), (48, 16), (16, 48)] {
         let format = luma(width, height, 8);
         let metric = metric("debug=true");
-        let fresh = || metric.extractor(&format, Level::Scalar).unwrap();
+        let fresh = || metric.extractor(&format.into(), Level::Scalar).unwrap();
         let frames = [Noise.frame(format, 1), Texture.frame(format, 2), Bright.frame(format, 3)];
         let mut used = fresh();
         for (first, second) in [(0, 1), (2, 0), (1, 2), (0, 1)] {
@@ -67,7 +67,10 @@ fn frames_may_come_in_any_order() {
 }
 
 fn refusal(width: usize, height: usize, options: &str) -> Option<String> {
-    metric(options).extractor(&luma(width, height, 8), Level::Scalar).err().map(|error| error.to_string())
+    metric(options)
+        .extractor(&luma(width, height, 8).into(), Level::Scalar)
+        .err()
+        .map(|error| error.to_string())
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub(super) use simd_stages::stages;
 pub use statistic::{Pixels, add_row, share_row};
 pub use vertical::{RowPair, Step, expand, vertical};
 
-use super::scalar::{Limits, Residuals, Sums, clear, mirrored};
+use super::scalar::{Limits, Sums, clear, mirrored};
+use super::score::VifSums;
 use super::{SCALES, vector::window::Window};
 use crate::Spread;
 use crate::simd::{Lines, Vector};
@@ -55,7 +56,7 @@ pub trait Stages: Vector {
         pixels: &mut Pixels,
     );
     fn share_row(self, pixels: &mut Pixels, width: usize, gain_limit: f64);
-    fn add_row(self, pixels: &Pixels, width: usize, sums: &mut Residuals);
+    fn add_row(self, pixels: &Pixels, width: usize, sums: &mut VifSums);
 }
 
 /// Pictures with a shorter side than this are left to the scalar kernels, which know the special cases of tiny ones.
@@ -221,8 +222,8 @@ fn add(sums: &mut Sums, more: &Sums) {
     for (sum, more) in sums.iter_mut().flatten().zip(more.iter().flatten()) {
         sum.num_log += more.num_log;
         sum.den_log += more.den_log;
-        sum.num_plain += more.num_plain;
-        sum.den_plain += more.den_plain;
+        sum.num_non_log += more.num_non_log;
+        sum.den_non_log += more.den_non_log;
     }
 }
 

@@ -96,9 +96,9 @@ macro_rules! stages {
                 unsafe { run(self, pixels, width, gain_limit) }
             }
 
-            fn add_row(self, pixels: &Pixels, width: usize, sums: &mut Residuals) {
+            fn add_row(self, pixels: &Pixels, width: usize, sums: &mut VifSums) {
                 #[target_feature(enable = $features)]
-                fn run(s: $level, pixels: &Pixels, width: usize, sums: &mut Residuals) {
+                fn run(s: $level, pixels: &Pixels, width: usize, sums: &mut VifSums) {
                     vector::add_row(s, pixels, width, sums);
                 }
                 // SAFETY: the features were detected before `self` was made.

@@ -3,7 +3,8 @@
 use super::buffers::MAX_WORDS;
 use crate::simd::{Lines, Vector};
 use crate::vif::log::{Log, ORIGIN};
-use crate::vif::scalar::{EPSILON, Residuals, SIGMA_NSQ};
+use crate::vif::scalar::{EPSILON, SIGMA_NSQ};
+use crate::vif::score::VifSums;
 
 /// Pixels are shared this many blocks after their moments: both can then be done at the same time, as neither waits for
 /// the other.
@@ -84,7 +85,7 @@ pub fn share_row<S: Vector>(s: S, pixels: &mut Pixels, width: usize, gain_limit:
 
 /// Adds a row's information to the sums.
 #[inline(always)]
-pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut Residuals) {
+pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut VifSums) {
     let blocks = width.div_ceil(S::WORDS);
     let mut tally = Tally::new(s);
     let moments = pixels.moments.chunks_exact(3 * S::WORDS);
@@ -101,12 +102,12 @@ pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut Residu
 struct Tally<S: Vector> {
     log: Log<S>,
     /// The logarithms of the numerator and of the denominator, in the parts that they come in.
-    num: [S::V; 2],
-    den: [S::V; 2],
+    num: [S::Int; 2],
+    den: [S::Int; 2],
     /// Number of pixels that have no logarithm.
-    flat: S::V,
+    flat: S::Int,
     /// Sum of the distorted picture's variance there; in 64 bits.
-    flat_variance: S::V,
+    flat_variance: S::Int,
 }
 
 impl<S: Vector> Tally<S> {
@@ -148,7 +149,7 @@ impl<S: Vector> Tally<S> {
 
     /// Hands the sums over, `blocks` having been added, of which `pixels` pixels count.
     #[inline(always)]
-    fn finish(self, s: S, blocks: usize, pixels: usize, sums: &mut Residuals) {
+    fn finish(self, s: S, blocks: usize, pixels: usize, sums: &mut VifSums) {
         let vectors = 2 * blocks as i64;
         let origins = s.splat32((vectors as i32).wrapping_mul(ORIGIN));
         let interval = Log::<S>::INTERVAL;
@@ -156,8 +157,8 @@ impl<S: Vector> Tally<S> {
         sums.den_log += interval * s.sum32(self.den[0]) + s.sum32(s.sub32(self.den[1], origins));
         // Exponents are biased by 127, and the noise floor's 17 are taken off.
         sums.den_log -= 2048 * (127 + 17) * vectors * S::LANES as i64;
-        sums.num_plain += s.sum64(self.flat_variance) as i64;
+        sums.num_non_log += s.sum64(self.flat_variance);
         // The pixels beyond the picture are flat as well, and do not count.
-        sums.den_plain += s.sum32(self.flat) - (vectors * S::LANES as i64 - pixels as i64);
+        sums.den_non_log += s.sum32(self.flat) - (vectors * S::LANES as i64 - pixels as i64);
     }
 }

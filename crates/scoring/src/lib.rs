@@ -1,0 +1,39 @@
+//! One request, one result: the path from what a user asked for to scores, the same for every front end.
+//!
+//! A front end parses its own syntax into a [`ScoreRequest`], calls [`score`], and prints the [`ScoreResult`]. Everything in
+//! between is decided here and nowhere else:
+//!
+//! | question | where |
+//! |---|---|
+//! | which model does `v0.6.1`, `auto` or `all` mean? | [`names`], [`Selection`] |
+//! | which metric does `ssim` mean? | [`names`] |
+//! | is a file raw, Y4M or encoded, and how are two videos brought together? | [`Videos`], [`Prepared`] |
+//! | can the two be compared? | [`NotComparable`] |
+//! | which frames does `--from 1:30` mean? | [`range`] |
+//! | which instructions may be used? | [`cpu`] |
+//! | whose fault is an error? | [`ScoreError::class`] |
+//!
+//! Front ends that already hold frames use a [`Session`], which frames are pushed into; those that hold sources (tuning
+//! tools read encodes they made themselves) use [`run_sources`].
+#![forbid(unsafe_code)]
+
+pub mod cpu;
+mod error;
+mod handle;
+pub mod names;
+mod open;
+mod pair;
+pub mod range;
+mod request;
+mod run;
+mod selection;
+mod video;
+
+pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
+pub use handle::{ModelFile, OpenedFile};
+pub use open::{OpenVideos, Prepared, open_one};
+pub use pair::PairInfo;
+pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
+pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
+pub use selection::{Columns, Resolved, Selection};
+pub use video::Video;

@@ -1,0 +1,143 @@
+//! What a front end asks for.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use visus_engine::{Settings, model};
+use visus_media::{Facts, HD, Launch, PairOptions, Scale, Sync, display_of};
+use visus_metrics::Level;
+use visus_video::Format;
+
+use crate::names::RequestedModel;
+use crate::range::{self, Moment, Range};
+use crate::{RequestError, Selection, Video};
+
+/// Everything that decides on a result.
+#[derive(Debug)]
+pub struct ScoreRequest {
+    pub videos: Videos,
+    pub selection: Selection,
+    pub options: RunOptions,
+}
+
+/// The two videos, and how they are brought together.
+#[derive(Debug)]
+pub struct Videos {
+    pub reference: Video,
+    pub distorted: Video,
+    /// The format of raw video. A Y4M file brings its own, which must not contradict this one.
+    pub raw: Option<Format>,
+    pub pairing: Pairing,
+    /// Frames to leave out at the start of reference and distorted video.
+    pub skip: [u64; 2],
+}
+
+/// How frames are paired and converted.
+#[derive(Clone, Debug, Default)]
+pub struct Pairing {
+    /// `None`: by content for encoded video, frame by frame for Y4M and raw.
+    pub sync: Option<Sync>,
+    /// `None`: as [`Scale::Auto`] for encoded video, no conversion for Y4M and raw.
+    pub scale: Option<Scale>,
+    /// Score even if the videos are not comparable, and ignore decode errors.
+    pub force: bool,
+    /// One of ffmpeg's hardware decoders, or `auto`.
+    pub hwaccel: Option<String>,
+    pub decoders: Decoders,
+}
+
+impl Pairing {
+    /// Whether Y4M or raw video is to be paired by content or scaled.
+    pub fn is_asked_for(&self) -> bool {
+        self.sync.is_some() || self.scale.is_some()
+    }
+
+    pub(crate) fn options(&self, encoded: bool, skip: [u64; 2]) -> PairOptions {
+        let usual = if encoded { Sync::Full } else { Sync::Off };
+        PairOptions {
+            sync: self.sync.unwrap_or(usual),
+            scale: self.scale.unwrap_or_default(),
+            forgive: self.force,
+            hwaccel: self.hwaccel.clone(),
+            skip,
+            launch: self.decoders.launch(),
+            purpose: self.decoders.purpose.clone(),
+            ..PairOptions::default()
+        }
+    }
+}
+
+/// How ffmpeg is started.
+#[derive(Clone, Debug)]
+pub struct Decoders {
+    /// Our own program, which supervises children; without it children are started directly.
+    pub launcher: Option<PathBuf>,
+    /// How long a child may be silent.
+    pub limit: Duration,
+    /// What ffmpeg is needed for, as in "install ffmpeg to use …".
+    pub purpose: String,
+}
+
+impl Default for Decoders {
+    fn default() -> Self {
+        Self { launcher: None, limit: visus_media::DEFAULT_LIMIT, purpose: "encoded video".to_owned() }
+    }
+}
+
+impl Decoders {
+    pub(crate) fn launch(&self) -> Launch {
+        Launch { launcher: self.launcher.clone(), limit: self.limit, ..Launch::default() }
+    }
+}
+
+/// How the run is done. Nothing here but the range and the step changes a score.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// `None`: all cores.
+    pub threads: Option<usize>,
+    /// List every n-th frame only.
+    pub subsample: u64,
+    /// Score at most so many pairs.
+    pub frames: Option<u64>,
+    pub from: Option<Moment>,
+    pub to: Option<Moment>,
+    pub level: Level,
+}
+
+impl RunOptions {
+    /// All frames on all cores, with the instructions that the environment allows.
+    pub fn from_environment() -> Result<Self, RequestError> {
+        Ok(Self::with_level(crate::cpu::from_environment()?))
+    }
+
+    pub fn with_level(level: Level) -> Self {
+        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level }
+    }
+
+    /// The part of the clip that is asked for, if any.
+    pub fn range(&self, frame_rate: Option<(u32, u32)>) -> Result<Option<Range>, RequestError> {
+        range::of(self.from, self.to, frame_rate)
+    }
+
+    pub(crate) fn settings(&self, skip: [u64; 2]) -> Settings {
+        let defaults = Settings::default();
+        Settings {
+            threads: self.threads.unwrap_or(defaults.threads).max(1),
+            subsample: self.subsample.max(1),
+            range: self.frames.into(),
+            skip_reference: skip[0],
+            skip_distorted: skip[1],
+            backend: self.level.into(),
+        }
+    }
+}
+
+/// The display that the first model stands for; both videos are brought to it where their sizes differ.
+pub(crate) fn display(models: &[RequestedModel], reference: &Facts) -> (usize, usize) {
+    let automatic = || display_of(model::automatic(&reference.format, reference.frame_rate).0);
+    match models.first() {
+        Some(RequestedModel::Auto | RequestedModel::All) => automatic(),
+        Some(RequestedModel::One(model)) => display_of(&model.spec.label()),
+        Some(RequestedModel::None) | None => HD,
+    }
+}

@@ -1,0 +1,169 @@
+//! From a request to its result.
+
+use serde_json::Value;
+use visus_engine::{Cancel, FrameRange, Outcome, Plan, Row, Settings, Sink};
+use visus_report::part::{self, Asked};
+use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
+use visus_video::Source;
+
+use crate::open::{OpenVideos, Prepared};
+use crate::pair::PairInfo;
+use crate::request::{RunOptions, ScoreRequest};
+use crate::selection::Selection;
+use crate::{NotComparable, Resolved, ScoreError};
+
+/// Everything that a finished run found.
+#[derive(Debug)]
+pub struct ScoreResult {
+    pub plan: Plan,
+    pub asked: Asked,
+    pub outcome: Outcome,
+    pub reference: InputFacts,
+    pub distorted: InputFacts,
+    /// Frames of reference and distorted video, where known.
+    pub totals: [Option<u64>; 2],
+    /// Of a part of a clip, what joining needs.
+    pub part: Option<Part>,
+    pub pair: PairInfo,
+    /// How names were resolved: why `auto` picked its model, what `all` left out.
+    pub notes: Vec<String>,
+}
+
+/// What a part of a clip carries, so that it can be joined with the others.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The clip ends with it.
+    pub ended: bool,
+    pub rows: Vec<Row>,
+}
+
+/// Opens both videos and scores them.
+pub fn score(request: ScoreRequest, cancel: &Cancel, sink: &mut dyn Sink) -> Result<ScoreResult, ScoreError> {
+    let ScoreRequest { videos, selection, options } = request;
+    let videos = Prepared::new(videos, &selection.models, cancel)?.open()?;
+    score_opened(videos, &selection, &options, cancel, sink)
+}
+
+/// Scores videos that are open.
+pub fn score_opened(
+    videos: OpenVideos,
+    selection: &Selection,
+    options: &RunOptions,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<ScoreResult, ScoreError> {
+    let resolved = selection.resolve(&*videos.reference)?;
+    score_resolved(videos, resolved, options, cancel, sink)
+}
+
+/// The same, for callers that show how names were resolved before the run begins.
+pub fn score_resolved(
+    videos: OpenVideos,
+    resolved: Resolved,
+    options: &RunOptions,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<ScoreResult, ScoreError> {
+    let Resolved { plan, asked, notes } = resolved;
+    let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
+    let Scored { outcome, facts: [reference, distorted], totals, part, pair } = scored;
+    Ok(ScoreResult { plan, asked, outcome, reference, distorted, totals, part, pair, notes })
+}
+
+/// What scoring with a ready plan gives.
+#[derive(Debug)]
+pub struct Scored {
+    pub outcome: Outcome,
+    pub facts: [InputFacts; 2],
+    pub totals: [Option<u64>; 2],
+    pub part: Option<Part>,
+    pub pair: PairInfo,
+}
+
+/// Scores videos that are open, for callers that use one plan for many pairs.
+pub fn score_with_plan(
+    videos: OpenVideos,
+    plan: &Plan,
+    options: &RunOptions,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<Scored, ScoreError> {
+    let OpenVideos { reference, distorted, pair, skip } = videos;
+    let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
+    facts.iter_mut().for_each(|facts| facts.file = pair.name(&facts.file));
+    let totals = [reference.total_frames(), distorted.total_frames()];
+    let result = run_engine(plan, [reference, distorted], options, skip, cancel, sink);
+    let (outcome, part) = result.map_err(|error| pair.reworded(error))?;
+    pair.finish();
+    Ok(Scored { outcome, facts, totals, part, pair })
+}
+
+/// Scores two sources that the caller has made itself.
+pub fn run_sources(
+    plan: &Plan,
+    reference: Box<dyn Source>,
+    distorted: Box<dyn Source>,
+    options: &RunOptions,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, ScoreError> {
+    run_engine(plan, [reference, distorted], options, [0, 0], cancel, sink).map(|(outcome, _)| outcome)
+}
+
+fn run_engine(
+    plan: &Plan,
+    [reference, distorted]: [Box<dyn Source>; 2],
+    options: &RunOptions,
+    skip: [u64; 2],
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> Result<(Outcome, Option<Part>), ScoreError> {
+    let settings = options.settings(skip);
+    match options.range(reference.frame_rate())? {
+        None => {
+            let outcome = visus_engine::run(plan, reference, distorted, &settings, cancel, sink)?;
+            Ok((outcome, None))
+        }
+        Some((from, to)) => {
+            let settings = Settings { range: FrameRange::Part { from, to }, ..settings };
+            let part = visus_engine::run_part(plan, reference, distorted, &settings, cancel, sink)?;
+            let visus_engine::Part { outcome, ended, rows } = part;
+            Ok((outcome, Some(Part { ended, rows })))
+        }
+    }
+}
+
+impl ScoreResult {
+    /// Refuses a result that means nothing, unless the user insisted on it. What pairing found out while frames were
+    /// scored counts as well.
+    pub fn check(&self) -> Result<(), NotComparable> {
+        self.pair.check()
+    }
+
+    /// The first model's scores, else those of the first metric that was asked for: what frames are judged by.
+    pub fn main_column(&self) -> Option<String> {
+        let model = self.plan.models().next().map(|model| model.name.clone());
+        model.or_else(|| self.plan.extra_columns().next().map(str::to_owned))
+    }
+
+    /// The pairs with which shots begin: as pairing has seen them, or else as far as motion shows them.
+    pub fn shots(&self) -> Vec<u64> {
+        self.pair.shots().unwrap_or_else(|| visus_report::shots::starts(&self.outcome))
+    }
+
+    /// Everything that a report says besides the scores themselves.
+    pub fn facts(&self, version: &str) -> ScoreFacts {
+        let inputs = [self.reference.clone(), self.distorted.clone()];
+        let mut facts = ScoreFacts::native(version, &self.plan, &self.outcome, inputs);
+        facts.notes.clone_from(&self.notes);
+        facts.sections = self.pair.sections().into_iter().collect();
+        let part = self.part.as_ref();
+        facts.part = part.map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked));
+        facts
+    }
+
+    /// The whole report as JSON, with every digit.
+    pub fn json(&self, version: &str) -> Value {
+        ScoreReport::new(&self.facts(version), &self.outcome).json()
+    }
+}
