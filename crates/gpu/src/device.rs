@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use visus_video::{Frame, PlaneView};
+use visus_video::{Allocator, SharedFrame};
 
 use crate::error::DeviceError;
 use crate::sums::PairSums;
@@ -11,14 +11,17 @@ use crate::work::Work;
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// As it is asked for: `cuda:0`.
-    pub id: String,
+    /// `cuda`.
+    pub api: &'static str,
+    /// Its number among the devices of this kind.
+    pub index: usize,
     /// The model's name.
     pub name: String,
     /// Bytes of its memory.
     pub memory: usize,
-    /// Version of the interface that the driver offers, and of the device's instructions.
+    /// Version of the interface that the driver offers.
     pub driver: String,
+    /// Generation of the device's instructions.
     pub architecture: String,
 }
 
@@ -43,55 +46,20 @@ impl Default for Limits {
 pub trait Device: Send + Sync {
     fn info(&self) -> &DeviceInfo;
 
-    /// Memory for pictures that the device copies from without help of the processor.
-    fn pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>, DeviceError>;
+    /// Memory for frames that the device copies from without help of the processor.
+    fn allocator(&self) -> Arc<dyn Allocator>;
 
     /// Kernels, memory and streams for pictures of one format.
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError>;
 }
 
-/// Host memory of a device.
-pub trait PinnedMemory: Send + Sync {
-    fn bytes(&self) -> &[u8];
-    fn bytes_mut(&mut self) -> &mut [u8];
-}
-
-/// The luma of a picture in host memory. Whoever has it must not change it.
-pub trait Luma: Send + Sync {
-    /// From the first sample on, rows [`pitch`](Self::pitch) bytes apart; samples of two bytes in the machine's order.
-    fn bytes(&self) -> &[u8];
-    fn pitch(&self) -> usize;
-}
-
-impl Luma for Frame {
-    fn bytes(&self) -> &[u8] {
-        match self.plane(0) {
-            PlaneView::U8(plane) => plane.data(),
-            PlaneView::U16(plane) => bytemuck::cast_slice(plane.data()),
-        }
-    }
-
-    fn pitch(&self) -> usize {
-        match self.plane(0) {
-            PlaneView::U8(plane) => plane.stride(),
-            PlaneView::U16(plane) => 2 * plane.stride(),
-        }
-    }
-}
-
-/// A pair to be scored. The device's copies hold the pictures until they have been uploaded.
-#[derive(Clone)]
+/// A pair to be scored. Its frames are held until they have been uploaded.
+#[derive(Clone, Debug)]
 pub struct PairJob {
-    pub reference: Arc<dyn Luma>,
-    pub distorted: Arc<dyn Luma>,
+    pub reference: SharedFrame,
+    pub distorted: SharedFrame,
     /// The references one and two frames before; `None` before the start of a clip.
-    pub earlier: [Option<Arc<dyn Luma>>; 2],
-}
-
-impl std::fmt::Debug for PairJob {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PairJob").field("history", &self.history()).finish_non_exhaustive()
-    }
+    pub earlier: [Option<SharedFrame>; 2],
 }
 
 impl PairJob {
@@ -118,8 +86,11 @@ pub trait Session: Send {
     /// Queues a batch. With all slots in flight, [`collect`](Self::collect) must come first.
     fn submit(&mut self, pairs: Vec<PairJob>) -> Result<(), DeviceError>;
 
-    /// Lets go of pictures whose upload is done.
+    /// Lets go of frames whose upload is done.
     fn release(&mut self) -> Result<(), DeviceError>;
+
+    /// Whether the oldest batch is done, so that [`collect`](Self::collect) does not wait.
+    fn is_done(&mut self) -> Result<bool, DeviceError>;
 
     /// Waits for the oldest batch; `None` if none is in flight.
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError>;

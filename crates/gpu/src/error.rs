@@ -1,5 +1,7 @@
 //! Why a device cannot be used, or could not finish.
 
+use visus_video::Format;
+
 /// What went wrong, for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
@@ -25,8 +27,8 @@ pub enum DeviceError {
     Driver { step: &'static str, reason: String },
     #[error("the device's results differ from the CPU's: {reason}")]
     SelfTest { reason: String },
-    #[error("a picture of {got} bytes was given, where {needed} are needed")]
-    Picture { got: usize, needed: usize },
+    #[error("a picture of {got} was given to a session for {needed}")]
+    Picture { got: Format, needed: Format },
     #[error("a batch of {got} pairs was given, but at most {allowed} fit")]
     Batch { got: usize, allowed: usize },
 }

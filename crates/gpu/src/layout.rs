@@ -2,7 +2,9 @@
 //!
 //! Nothing here touches a device.
 
-use visus_metrics::adm::device::Scale;
+use std::ops::Range;
+
+use visus_metrics::device::{AdmScale, AdmTask};
 
 use crate::arguments::BAND_SUMS;
 use crate::sums::SumsLayout;
@@ -91,7 +93,7 @@ impl Layout {
             (size, cutter.cut(if has_vif { 2 * 2 * size.area() } else { 0 }))
         });
         let has_adm = !work.adm.is_empty();
-        let bands = work.adm.first().map_or([Size::default(); 4], |adm| adm.scales.map(band_size));
+        let bands = work.adm.first().map_or([Size::default(); 4], |adm| adm.scales.each_ref().map(band_size));
         let low = std::array::from_fn(|scale| {
             cutter.cut(if has_adm { 2 * bands[scale].area() * coefficient_bytes(scale) } else { 0 })
         });
@@ -145,8 +147,27 @@ impl Layout {
     }
 }
 
-fn band_size(scale: Scale) -> Size {
-    Size::new(scale.columns.output, scale.rows.output)
+fn band_size(scale: &AdmScale) -> Size {
+    Size::new(scale.band[0], scale.band[1])
+}
+
+/// The columns and rows of each scale's bands that are made: where they are scored, a neighbour beyond that, and what the
+/// next scale reads of the approximation. What lies outside cannot reach a result.
+pub fn written(adm: &AdmTask) -> [[Range<usize>; 2]; 4] {
+    let mut written: [[Range<usize>; 2]; 4] = Default::default();
+    for scale in (0..4).rev() {
+        for axis in 0..2 {
+            let AdmScale { band, scored, .. } = &adm.scales[scale];
+            let (start, end) = (scored[axis].start, scored[axis].end);
+            let mut span = start.saturating_sub(1)..(end + 1).min(band[axis]);
+            if let Some(next) = written.get(scale + 1).map(|next| &next[axis]) {
+                let read = (2 * next.start).saturating_sub(1)..(2 * next.end + 1).min(band[axis]);
+                span = span.start.min(read.start)..span.end.max(read.end);
+            }
+            written[scale][axis] = span;
+        }
+    }
+    written
 }
 
 struct Cutter {

@@ -18,7 +18,7 @@ mod schedule;
 mod sums;
 mod work;
 
-pub use device::{Device, DeviceInfo, Limits, Luma, PairJob, PinnedMemory, Session};
+pub use device::{Device, DeviceInfo, Limits, PairJob, Session};
 pub use error::{CudaVersion, DeviceError};
 pub use schedule::Kernel;
 pub use sums::PairSums;

@@ -2,12 +2,12 @@
 //!
 //! Nothing here touches a device: addresses are numbers, and a launch is a value.
 
-use visus_metrics::adm::device as adm;
+use visus_metrics::device::{AdmScale, AdmTask};
 
 use crate::arguments::{
     BAND_SUMS, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Statistic, THREADS, Total, Wavelet,
 };
-use crate::layout::{Layout, coefficient_bytes};
+use crate::layout::{self, Layout, coefficient_bytes};
 use crate::work::Work;
 
 /// A kernel of `kernels/*.cu`.
@@ -247,7 +247,7 @@ impl Schedule<'_> {
     }
 
     fn adm(&self, launches: &mut Vec<Launch>) {
-        let scored = |adm: &adm::Work, scale: usize| scale > 0 || adm.first_scale;
+        let scored = |adm: &AdmTask, scale: usize| scale > 0 || !adm.skip_scale0;
         for scale in 0..4 {
             let detail = self.work.adm.iter().any(|adm| scored(adm, scale));
             launches.push(self.wavelet(scale, detail));
@@ -257,18 +257,6 @@ impl Schedule<'_> {
             );
         }
         launches.extend(self.work.adm.iter().enumerate().map(|(n, adm)| self.total(n, adm)));
-    }
-
-    /// The region of the output that is transformed: everything that some variant, or the next scale, reads. Variants
-    /// that leave out the first scale read less than others.
-    fn written(&self, scale: usize) -> [i32; 4] {
-        let spans = self.work.adm.iter().map(|adm| {
-            let (columns, rows) = (adm.scales[scale].columns.written(), adm.scales[scale].rows.written());
-            [columns.start, columns.end, rows.start, rows.end].map(|place| place as i32)
-        });
-        spans
-            .reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].max(b[3])])
-            .unwrap_or_default()
     }
 
     fn wavelet(&self, scale: usize, detail: bool) -> Launch {
@@ -282,7 +270,11 @@ impl Schedule<'_> {
         let bytes = coefficient_bytes(scale);
         // The last scale's approximation is read by nobody; it goes where the third scale's, which has been read, was.
         let low = self.layout.low[scale.min(2) - usize::from(scale == 3)];
-        let [first_column, last_column, first_row, last_row] = self.written(scale);
+        // All variants have the same geometry.
+        let written = self.work.adm.first().map(layout::written).unwrap_or_default();
+        let [columns, rows] = &written[scale];
+        let [first_column, last_column] = [columns.start as i32, columns.end as i32];
+        let [first_row, last_row] = [rows.start as i32, rows.end as i32];
         let arguments = Arguments::Wavelet(Wavelet {
             pictures: self.wavelet_input(scale),
             low: self.at(low.offset),
@@ -320,14 +312,15 @@ impl Schedule<'_> {
         }
     }
 
-    fn mask(&self, scale: usize, variant: usize, adm: &adm::Work) -> Launch {
-        let kernel = match (scale, adm.added_detail) {
-            (0, false) => Kernel::MaskShort,
-            (0, true) => Kernel::MaskShortAim,
-            (_, false) => Kernel::MaskLong,
-            (_, true) => Kernel::MaskLongAim,
+    fn mask(&self, scale: usize, variant: usize, adm: &AdmTask) -> Launch {
+        let kernel = match (scale, adm.skip_aim) {
+            (0, true) => Kernel::MaskShort,
+            (0, false) => Kernel::MaskShortAim,
+            (_, true) => Kernel::MaskLong,
+            (_, false) => Kernel::MaskLongAim,
         };
-        let adm::Scale { columns, rows, weights, cubes, energies, .. } = adm.scales[scale];
+        let constants = &adm.scales[scale];
+        let [columns, rows] = &constants.scored;
         let size = self.layout.bands[scale];
         let strip_rows = [16, 8, 4, 4][scale];
         let arguments = Arguments::Mask(Mask {
@@ -340,22 +333,22 @@ impl Schedule<'_> {
             pitch: size.pitch as i32,
             width: size.width as i32,
             height: size.height as i32,
-            first_column: columns.scored.start as i32,
-            last_column: columns.scored.end as i32,
-            first_row: rows.scored.start as i32,
-            last_row: rows.scored.end as i32,
+            first_column: columns.start as i32,
+            last_column: columns.end as i32,
+            first_row: rows.start as i32,
+            last_row: rows.end as i32,
             strip_rows: strip_rows as i32,
-            square_shift: cubes.map(|cube| cube.square as i32),
-            cube_shift: cubes.map(|cube| cube.cube as i32),
-            energy_square_shift: energies.square as i32,
-            energy_cube_shift: energies.cube as i32,
+            square_shift: constants.cm.map(|shifts| shifts.square as i32),
+            cube_shift: constants.cm.map(|shifts| shifts.cube as i32),
+            energy_square_shift: constants.csf_den.square as i32,
+            energy_cube_shift: constants.csf_den.cube as i32,
             gain_kind: gain_kind(adm.gain_limit),
             gain_limit: adm.gain_limit,
-            bound: adm.bound,
-            weights,
+            bound: f64::from(adm.cos_1deg_sq),
+            weights: constants.csf.map(i64::from),
         });
-        let strips = columns.scored.len().div_ceil(30).div_ceil(THREADS as usize / 32);
-        let grid = [strips as u32, rows.scored.len().div_ceil(strip_rows) as u32, self.pairs as u32];
+        let strips = columns.len().div_ceil(30).div_ceil(THREADS as usize / 32);
+        let grid = [strips as u32, rows.len().div_ceil(strip_rows) as u32, self.pairs as u32];
         Launch { kernel, grid, threads: THREADS, arguments }
     }
 
@@ -364,9 +357,9 @@ impl Schedule<'_> {
         (variant * 4 + scale) * BAND_SUMS * self.layout.row_capacity
     }
 
-    fn total(&self, variant: usize, adm: &adm::Work) -> Launch {
+    fn total(&self, variant: usize, adm: &AdmTask) -> Launch {
         let sums = self.layout.sums_layout;
-        let each = |value: fn(&adm::Scale) -> usize| adm.scales.each_ref().map(|scale| value(scale) as i32);
+        let each = |value: fn(&AdmScale) -> usize| adm.scales.each_ref().map(|scale| value(scale) as i32);
         let arguments = Arguments::Total(Total {
             rows: self.at(self.layout.rows.offset),
             rows_frame: (self.layout.rows.part / 8) as u64,
@@ -374,10 +367,10 @@ impl Schedule<'_> {
             stride: sums.total as i32,
             row_capacity: self.layout.row_capacity as i32,
             start: std::array::from_fn(|scale| self.row_start(variant, scale) as i32),
-            first_row: each(|scale| scale.rows.scored.start),
-            last_row: each(|scale| scale.rows.scored.end),
-            masked_shift: each(|scale| scale.row_shifts[0] as usize),
-            energy_shift: each(|scale| scale.row_shifts[1] as usize),
+            first_row: each(|scale| scale.scored[1].start),
+            last_row: each(|scale| scale.scored[1].end),
+            masked_shift: each(|scale| scale.cm_row as usize),
+            energy_shift: each(|scale| scale.csf_den_row as usize),
         });
         let grid = [4, 1, self.pairs as u32];
         Launch { kernel: Kernel::Total, grid, threads: 32 * BAND_SUMS as u32, arguments }

@@ -1,7 +1,6 @@
 //! The integers that a device delivers for a pair.
 
-use visus_metrics::adm::device::Sums;
-use visus_metrics::vif::device::Residuals;
+use visus_metrics::device::{AdmSums, VifSums};
 
 use crate::arguments::{BAND_SUMS, MAX_GAINS, VIF_SCALE_SUMS};
 use crate::work::Work;
@@ -51,26 +50,26 @@ pub struct PairSums {
 
 impl PairSums {
     /// Of all scales, for a limit of the gain.
-    pub fn vif(&self, gain: usize) -> [Residuals; SCALES] {
+    pub fn vif(&self, gain: usize) -> [VifSums; SCALES] {
         std::array::from_fn(|scale| {
             let words = &self.words[self.layout.vif(gain / MAX_GAINS, scale)..][..VIF_SCALE_SUMS];
-            Residuals {
+            VifSums {
                 den_log: words[0] as i64,
-                num_plain: words[1] as i64,
-                den_plain: words[2] as i64,
+                num_non_log: words[1] as i64,
+                den_non_log: words[2] as i64,
                 num_log: words[3 + gain % MAX_GAINS] as i64,
             }
         })
     }
 
     /// Of all scales, for a set of options.
-    pub fn adm(&self, variant: usize) -> [Sums; SCALES] {
+    pub fn adm(&self, variant: usize) -> [AdmSums; SCALES] {
         std::array::from_fn(|scale| {
             let words = &self.words[self.layout.adm(variant) + scale * BAND_SUMS..][..BAND_SUMS];
             let bands = |first: usize| std::array::from_fn(|band| words[first + band]);
-            Sums {
-                kept: bands(0).map(|word: u64| word as i64),
-                added: bands(3).map(|word| word as i64),
+            AdmSums {
+                restored: bands(0).map(|word: u64| word as i64),
+                additive: bands(3).map(|word| word as i64),
                 reference: bands(6),
             }
         })

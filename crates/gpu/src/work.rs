@@ -1,6 +1,7 @@
 //! What a device computes of a plan: each distinct sum once, and who reads it.
 
-use visus_metrics::{Metric, adm, motion, vif};
+use visus_metrics::device::{AdmTask, DeviceTask, MotionSettings, VifSettings};
+use visus_metrics::{ClipInfo, Metric};
 use visus_video::Format;
 
 use crate::arguments::MAX_GAINS;
@@ -9,15 +10,14 @@ use crate::sums::PairSums;
 /// The kernels mirror a picture's edges once, and leave libvmaf's figures for the tiniest pictures to the CPU.
 pub const SMALLEST_SIDE: usize = 33;
 
-/// Where a metric finds its sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+/// A metric, and where it finds its sums.
+#[derive(Clone, Debug)]
+enum Reader {
     /// The limit of the gain, by its place.
-    Vif(usize),
+    Vif(VifSettings, usize),
     /// The variant, by its place.
-    Adm(usize),
-    /// At this distance, or zero throughout.
-    Motion(Option<usize>),
+    Adm(Box<AdmTask>, usize),
+    Motion(MotionSettings),
 }
 
 /// The sums that a set of metrics needs of pictures of one format.
@@ -27,76 +27,64 @@ pub struct Work {
     pub(crate) gains: Vec<f64>,
     /// Whether some VIF scores the finest scale.
     pub(crate) vif_scale0: bool,
-    pub(crate) adm: Vec<adm::device::Work>,
+    pub(crate) adm: Vec<AdmTask>,
     /// Whether motion is wanted at a distance of one frame, and of two.
     pub(crate) distances: [bool; 2],
-    sources: Vec<Option<Source>>,
+    readers: Vec<Option<Reader>>,
 }
 
 impl Work {
     /// What of these metrics a device can sum up.
-    pub fn new(format: Format, metrics: &[&dyn Metric]) -> Self {
+    pub fn new<'a>(clip: &ClipInfo, metrics: impl IntoIterator<Item = &'a dyn Metric>) -> Self {
         let mut work = Self {
-            format,
+            format: clip.format,
             gains: Vec::new(),
             vif_scale0: false,
             adm: Vec::new(),
             distances: [false; 2],
-            sources: Vec::new(),
+            readers: Vec::new(),
         };
+        let large_enough = clip.format.width().min(clip.format.height()) >= SMALLEST_SIDE;
         for metric in metrics {
-            let source = work.add(*metric);
-            work.sources.push(source);
+            let task = metric.device_task(clip).filter(|_| large_enough);
+            let reader = task.map(|task| work.add(task));
+            work.readers.push(reader);
         }
         work
     }
 
-    fn add(&mut self, metric: &dyn Metric) -> Option<Source> {
-        let format = self.format;
-        if format.width().min(format.height()) < SMALLEST_SIDE {
-            return None;
+    fn add(&mut self, task: DeviceTask) -> Reader {
+        match task {
+            DeviceTask::Vif(vif) => {
+                self.vif_scale0 |= !vif.skip_scale0;
+                let gain = place(&mut self.gains, vif.gain_limit, |a, b| a == b);
+                Reader::Vif(vif, gain)
+            }
+            DeviceTask::Adm(adm) => {
+                let variant = place(&mut self.adm, (*adm).clone(), has_sums_of);
+                Reader::Adm(adm, variant)
+            }
+            DeviceTask::Motion(motion) => {
+                if !motion.force_zero {
+                    self.distances[usize::from(motion.distance == 2)] = true;
+                }
+                Reader::Motion(motion)
+            }
         }
-        if let Some(vif) = vif::device::work(metric, &format) {
-            self.vif_scale0 |= !vif.skip_scale0;
-            return Some(Source::Vif(place(&mut self.gains, vif.gain_limit)));
-        }
-        if let Some(adm) = adm::device::work(metric, &format) {
-            return Some(Source::Adm(place(&mut self.adm, adm)));
-        }
-        let motion = motion::device::work(metric, &format)?;
-        if let Some(distance) = motion.distance {
-            self.distances[distance - 1] = true;
-        }
-        Some(Source::Motion(motion.distance))
     }
 
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// Whether the device computes this metric, by its place in the set.
-    pub fn has(&self, metric: usize) -> bool {
-        self.sources.get(metric).is_some_and(Option::is_some)
-    }
-
-    /// Whether there is nothing for a device to do.
-    pub fn is_empty(&self) -> bool {
-        self.sources.iter().all(Option::is_none)
+    /// The metrics that the device computes, by their places in the set.
+    pub fn places(&self) -> Vec<usize> {
+        (0..self.readers.len()).filter(|place| self.readers[*place].is_some()).collect()
     }
 
     /// How many earlier pairs the device looks at.
     pub fn history(&self) -> usize {
         (0..2).rev().find(|place| self.distances[*place]).map_or(0, |place| place + 1)
-    }
-
-    /// Where the sums of a VIF with this limit of the gain stand.
-    pub fn gain_place(&self, limit: f64) -> Option<usize> {
-        self.gains.iter().position(|known| *known == limit)
-    }
-
-    /// Where the sums of an ADM with these options stand.
-    pub fn adm_place(&self, work: &adm::device::Work) -> Option<usize> {
-        self.adm.iter().position(|known| known == work)
     }
 
     /// How many launches of the VIF statistic a scale takes.
@@ -105,25 +93,31 @@ impl Work {
     }
 
     /// The row of raw numbers of a metric of the set, from the sums of a pair. False if the device does not compute it.
-    pub fn finish(&self, place: usize, metric: &dyn Metric, sums: &PairSums, raw: &mut [f64]) -> bool {
-        let done = match self.sources.get(place).copied().flatten() {
-            None => None,
-            Some(Source::Vif(gain)) => vif::device::finish(metric, &sums.vif(gain), raw),
-            Some(Source::Adm(variant)) => {
-                adm::device::finish(metric, &self.format, &sums.adm(variant), raw)
+    pub fn finish(&self, place: usize, sums: &PairSums, raw: &mut [f64]) -> bool {
+        match self.readers.get(place).and_then(Option::as_ref) {
+            None => return false,
+            Some(Reader::Vif(vif, gain)) => vif.finish(&sums.vif(*gain), raw),
+            Some(Reader::Adm(adm, variant)) => adm.finish().finish(&sums.adm(*variant), raw),
+            Some(Reader::Motion(motion)) => {
+                let sum = if motion.force_zero { None } else { sums.motion(motion.distance as usize) };
+                motion.finish(sum, &self.format, raw);
             }
-            Some(Source::Motion(distance)) => {
-                let sum = distance.and_then(|distance| sums.motion(distance));
-                motion::device::finish(metric, &self.format, sum, raw)
-            }
-        };
-        done.is_some()
+        }
+        true
     }
 }
 
+/// Whether two sets of options differ in what is made of the sums only.
+fn has_sums_of(a: &AdmTask, b: &AdmTask) -> bool {
+    let weights = |task: &AdmTask| task.scales.each_ref().map(|scale| scale.csf);
+    a.gain_limit == b.gain_limit
+        && (a.skip_scale0, a.skip_aim) == (b.skip_scale0, b.skip_aim)
+        && weights(a) == weights(b)
+}
+
 /// Where `value` stands in the list, at its end if it is new.
-fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
-    list.iter().position(|known| *known == value).unwrap_or_else(|| {
+fn place<T>(list: &mut Vec<T>, value: T, same: impl Fn(&T, &T) -> bool) -> usize {
+    list.iter().position(|known| same(known, &value)).unwrap_or_else(|| {
         list.push(value);
         list.len() - 1
     })

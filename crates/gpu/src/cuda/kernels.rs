@@ -1,6 +1,6 @@
 //! The compiled kernels and their check.
 
-use visus_metrics::math;
+use visus_metrics::device::vif_log2;
 
 use super::driver::{Buffer, Context, Function, Module, Pinned, Stream};
 use crate::arguments::THREADS;
@@ -63,18 +63,14 @@ impl Kernels {
         stream.read_back(&buffer, 0, &mut pinned, 4 * LOGARITHMS)?;
         stream.wait()?;
         let values = pinned.bytes().chunks_exact(4).map(|four| i32::from_ne_bytes([four[0], four[1], four[2], four[3]]));
-        match values.enumerate().find(|(n, value)| *value != logarithm(*n)) {
+        let pairs = values.zip(vif_log2()).enumerate();
+        match pairs.map(|(n, (value, entry))| (n, value, i32::from(*entry))).find(|(_, value, entry)| value != entry) {
             None => Ok(()),
-            Some((n, value)) => Err(DeviceError::SelfTest {
-                reason: format!("2048 log2({}) is {}, not {value}", n + LOGARITHMS, logarithm(n)),
+            Some((n, value, entry)) => Err(DeviceError::SelfTest {
+                reason: format!("2048 log2({}) is {entry}, not {value}", n + LOGARITHMS),
             }),
         }
     }
-}
-
-/// 2048 · log2 of 2^15 + n, as VIF's table has it.
-pub fn logarithm(n: usize) -> i32 {
-    (math::log2f((LOGARITHMS + n) as f32) * 2048.0).round() as i32
 }
 
 /// Kernels are named after their source.

@@ -7,10 +7,12 @@ mod session;
 
 use std::sync::Arc;
 
-use crate::device::{Device, DeviceInfo, Limits, PinnedMemory, Session};
-use crate::error::DeviceError;
+use visus_video::{Allocator, Buffer};
+
+use crate::device::{Device, DeviceInfo, Limits, Session};
+use crate::error::{CudaVersion, DeviceError};
 use crate::work::Work;
-use driver::{Context, Pinned};
+use driver::{Context, Pinned, Properties};
 use kernels::Kernels;
 pub use kernels::PTX_FILES;
 pub use session::CudaSession;
@@ -18,19 +20,19 @@ pub use session::CudaSession;
 /// The devices of this machine, or why there are none.
 pub fn devices() -> Result<Vec<DeviceInfo>, DeviceError> {
     let (version, count) = driver::load()?;
-    (0..count)
-        .map(|ordinal| {
-            let properties = Context::open(ordinal)?.properties()?;
-            let (major, minor) = properties.capability;
-            Ok(DeviceInfo {
-                id: format!("cuda:{ordinal}"),
-                name: properties.name,
-                memory: properties.memory,
-                driver: format!("CUDA {version}"),
-                architecture: format!("compute capability {major}.{minor}"),
-            })
-        })
-        .collect()
+    (0..count).map(|index| Ok(info(index, version, Context::open(index)?.properties()?))).collect()
+}
+
+fn info(index: usize, version: CudaVersion, properties: Properties) -> DeviceInfo {
+    let (major, minor) = properties.capability;
+    DeviceInfo {
+        api: "cuda",
+        index,
+        name: properties.name,
+        memory: properties.memory,
+        driver: format!("CUDA {version}"),
+        architecture: format!("compute capability {major}.{minor}"),
+    }
 }
 
 /// An NVIDIA GPU with our kernels on it.
@@ -57,14 +59,7 @@ impl CudaDevice {
         }
         let kernels = Arc::new(Kernels::new(&context)?);
         kernels.check_logarithms(&context)?;
-        let info = DeviceInfo {
-            id: format!("cuda:{ordinal}"),
-            name: properties.name,
-            memory: properties.memory,
-            driver: format!("CUDA {version}"),
-            architecture: format!("compute capability {major}.{minor}"),
-        };
-        Ok(Self { info, context, kernels })
+        Ok(Self { info: info(ordinal, version, properties), context, kernels })
     }
 
     /// Bytes of device memory that nobody has taken.
@@ -87,8 +82,8 @@ impl Device for CudaDevice {
         &self.info
     }
 
-    fn pinned(&self, bytes: usize) -> Result<Box<dyn PinnedMemory>, DeviceError> {
-        Ok(Box::new(Pinned::new(&self.context, bytes)?))
+    fn allocator(&self) -> Arc<dyn Allocator> {
+        Arc::new(PinnedAllocator(self.context.clone()))
     }
 
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError> {
@@ -96,7 +91,16 @@ impl Device for CudaDevice {
     }
 }
 
-impl PinnedMemory for Pinned {
+/// Gives pinned memory to pools of frames; where the system has no more of it, they use ordinary memory.
+struct PinnedAllocator(Context);
+
+impl Allocator for PinnedAllocator {
+    fn allocate(&self, bytes: usize) -> Option<Box<dyn Buffer>> {
+        Pinned::new(&self.0, bytes).ok().map(|pinned| Box::new(pinned) as Box<dyn Buffer>)
+    }
+}
+
+impl Buffer for Pinned {
     fn bytes(&self) -> &[u8] {
         Pinned::bytes(self)
     }

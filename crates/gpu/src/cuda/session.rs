@@ -4,10 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use visus_video::{Format, SharedFrame};
+
 use super::driver::{Buffer, Context, Event, Pinned, Rows, Stream};
 use super::kernels::Kernels;
 use crate::arguments::MAX_BATCH;
-use crate::device::{Limits, Luma, PairJob, Session};
+use crate::device::{Limits, PairJob, Session};
 use crate::error::DeviceError;
 use crate::layout::Layout;
 use crate::schedule::{self, Kernel, MotionPlaces};
@@ -33,7 +35,7 @@ struct Slot {
     buffer: Buffer,
     results: Pinned,
     /// Pictures that may still be read.
-    held: Vec<Arc<dyn Luma>>,
+    held: Vec<SharedFrame>,
     /// Of each pair: how many earlier pictures there were.
     histories: Vec<usize>,
 }
@@ -105,15 +107,13 @@ impl CudaSession {
         if got == 0 || got > allowed {
             return Err(DeviceError::Batch { got, allowed });
         }
-        let width = self.layout.luma.width * self.layout.sample_bytes;
-        let pictures = pairs.iter().flat_map(|pair| {
+        let frames = pairs.iter().flat_map(|pair| {
             [&pair.reference, &pair.distorted].into_iter().chain(pair.earlier.iter().flatten())
         });
-        for picture in pictures {
-            let (got, pitch) = (picture.bytes().len(), picture.pitch());
-            let needed = pitch.max(width) * (self.layout.luma.height - 1) + width;
-            if got < needed || pitch < width {
-                return Err(DeviceError::Picture { got, needed });
+        let shape = |format: &Format| (format.width(), format.height(), format.depth());
+        for format in frames.map(|frame| frame.format()) {
+            if shape(format) != shape(&self.work.format) {
+                return Err(DeviceError::Picture { got: *format, needed: self.work.format });
             }
         }
         Ok(())
@@ -124,7 +124,7 @@ impl CudaSession {
         &self,
         slot: &Slot,
         pairs: &[PairJob],
-        held: &mut Vec<Arc<dyn Luma>>,
+        held: &mut Vec<SharedFrame>,
     ) -> Result<Vec<MotionPlaces>, DeviceError> {
         for (n, pair) in pairs.iter().enumerate() {
             self.copy(slot, &pair.reference, self.layout.plane(n, 0), held)?;
@@ -159,15 +159,16 @@ impl CudaSession {
     fn copy(
         &self,
         slot: &Slot,
-        picture: &Arc<dyn Luma>,
+        picture: &SharedFrame,
         offset: usize,
-        held: &mut Vec<Arc<dyn Luma>>,
+        held: &mut Vec<SharedFrame>,
     ) -> Result<(), DeviceError> {
         held.push(picture.clone());
         let Layout { luma, sample_bytes, .. } = &self.layout;
+        let layout = picture.plane_layout(0);
         let rows = Rows {
-            bytes: picture.bytes(),
-            pitch: picture.pitch(),
+            bytes: &picture.bytes()[layout.offset..],
+            pitch: layout.stride,
             width: luma.width * sample_bytes,
             height: luma.height,
         };
@@ -203,7 +204,7 @@ impl CudaSession {
 }
 
 /// Where a picture lies in host memory.
-fn start(picture: &Arc<dyn Luma>) -> *const u8 {
+fn start(picture: &SharedFrame) -> *const u8 {
     picture.bytes().as_ptr()
 }
 
@@ -243,6 +244,10 @@ impl Session for CudaSession {
             }
         }
         Ok(())
+    }
+
+    fn is_done(&mut self) -> Result<bool, DeviceError> {
+        self.busy.front().map_or(Ok(true), |slot| slot.done.has_passed())
     }
 
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError> {

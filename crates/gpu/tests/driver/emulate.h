@@ -2,6 +2,7 @@
 // run one after the other. Slow, but the same source gives the same integers, on a machine without a GPU.
 #pragma once
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cmath>
@@ -29,17 +30,19 @@ namespace emulated {
 enum class State { ready, at_warp, at_block, done };
 
 struct Fiber {
-    ucontext_t context;
+    ucontext_t start;
+    jmp_buf here;
     std::unique_ptr<char[]> stack;
     dim3 thread;
     State state;
     unsigned shuffles;
+    bool entered;
 };
 
 struct Block {
     std::vector<Fiber> fibers;
     Fiber* current;
-    ucontext_t scheduler;
+    jmp_buf scheduler;
     dim3 index, count;
     // Two sets of exchanged values: a lane may be one shuffle ahead of those that still read.
     uint64_t exchanged[2][1024];
@@ -49,20 +52,31 @@ struct Block {
 inline Block block;
 constexpr size_t STACK = 64 * 1024;
 
-inline void wait(State state) {
+// Fibers are entered through a context once; from then on jumps switch between them, which no system call slows down.
+__attribute__((noinline)) inline void wait(State state) {
     block.current->state = state;
-    swapcontext(&block.current->context, &block.scheduler);
+    if (!_setjmp(block.current->here)) {
+        _longjmp(block.scheduler, 1);
+    }
 }
 
 inline void enter() {
-    block.kernel();
-    block.current->state = State::done;
-    swapcontext(&block.current->context, &block.scheduler);
+    for (;;) {
+        block.kernel();
+        wait(State::done);
+    }
 }
 
-inline void resume(Fiber& fiber) {
+__attribute__((noinline)) inline void resume(Fiber& fiber) {
     block.current = &fiber;
-    swapcontext(&block.scheduler, &fiber.context);
+    if (_setjmp(block.scheduler)) {
+        return;
+    }
+    if (fiber.entered) {
+        _longjmp(fiber.here, 1);
+    }
+    fiber.entered = true;
+    setcontext(&fiber.start);
 }
 
 // Runs the lanes of a warp until each has ended or waits for the block.
@@ -94,30 +108,37 @@ inline void run_warp(size_t first, size_t last) {
     }
 }
 
+inline void make(Fiber& fiber) {
+    fiber.stack.reset(new char[STACK]);
+    getcontext(&fiber.start);
+    fiber.start.uc_stack.ss_sp = fiber.stack.get();
+    fiber.start.uc_stack.ss_size = STACK;
+    fiber.start.uc_link = nullptr;
+    makecontext(&fiber.start, enter, 0);
+}
+
 inline void run_block(unsigned threads) {
-    block.fibers.resize(threads);
+    // Fibers stay where they are: their contexts hold addresses.
+    if (block.fibers.empty()) {
+        block.fibers = std::vector<Fiber>(1024);
+    }
     for (unsigned i = 0; i < threads; i++) {
         Fiber& fiber = block.fibers[i];
         if (!fiber.stack) {
-            fiber.stack.reset(new char[STACK]);
+            make(fiber);
         }
         fiber.thread = {i, 0, 0};
         fiber.state = State::ready;
         fiber.shuffles = 0;
-        getcontext(&fiber.context);
-        fiber.context.uc_stack.ss_sp = fiber.stack.get();
-        fiber.context.uc_stack.ss_size = STACK;
-        fiber.context.uc_link = nullptr;
-        makecontext(&fiber.context, enter, 0);
     }
     for (bool alive = true; alive;) {
         for (unsigned first = 0; first < threads; first += 32) {
             run_warp(first, first + 32 < threads ? first + 32 : threads);
         }
         alive = false;
-        for (Fiber& fiber : block.fibers) {
-            if (fiber.state == State::at_block) {
-                fiber.state = State::ready;
+        for (unsigned i = 0; i < threads; i++) {
+            if (block.fibers[i].state == State::at_block) {
+                block.fibers[i].state = State::ready;
                 alive = true;
             }
         }

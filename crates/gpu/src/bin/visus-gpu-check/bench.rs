@@ -1,15 +1,14 @@
 //! Times of kernels, of copies and of the whole pipeline, in memory and from files in the page cache.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use visus_gpu::cuda::CudaDevice;
 use visus_gpu::{Device, Limits, PairJob, Session, Work};
 use visus_metrics::Metric;
-use visus_video::Format;
+use visus_video::{Format, SharedFrame};
 
-use crate::files::{self, PinnedPool, Picture};
+use crate::files;
 use crate::pictures::{self, Kind};
 use crate::{Failure, compare, table};
 
@@ -54,8 +53,7 @@ fn metrics(set: usize) -> Result<Vec<Box<dyn Metric>>, Failure> {
 }
 
 fn work(format: Format, metrics: &[Box<dyn Metric>]) -> Work {
-    let metrics: Vec<&dyn Metric> = metrics.iter().map(AsRef::as_ref).collect();
-    Work::new(format, &metrics)
+    Work::new(&format.into(), metrics.iter().map(AsRef::as_ref))
 }
 
 /// Microseconds of every kernel for a pair, alone on the device.
@@ -84,8 +82,7 @@ fn in_memory(device: &CudaDevice) -> Result<(), Failure> {
     for (name, width, height) in SIZES {
         for depth in [8, 10] {
             let format = pictures::luma_format(width, height, depth)?;
-            let pool = PinnedPool::new(device, format, 16)?;
-            let clip = files::pinned_clip(&pool, format, 8)?;
+            let clip = files::pinned_clip(device, format, 8)?;
             for set in 0..SETS.len() {
                 for (batch, slots) in [(1, 4), (4, 3), (8, 3), (16, 2)] {
                     let metrics = metrics(set)?;
@@ -108,7 +105,7 @@ fn in_memory(device: &CudaDevice) -> Result<(), Failure> {
 }
 
 /// Pairs per second over a second or so; pictures repeat.
-fn stream(session: &mut dyn Session, clip: &[[Arc<Picture>; 2]]) -> Result<f64, Failure> {
+fn stream(session: &mut dyn Session, clip: &[[SharedFrame; 2]]) -> Result<f64, Failure> {
     let batch = session.batch();
     let pair = |index: usize| &clip[index % clip.len()];
     let job = |index: usize| PairJob {

@@ -5,90 +5,33 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::sync::mpsc;
 use std::time::Instant;
 
-use visus_gpu::{Device, DeviceError, Limits, Luma, PairJob, PairSums, PinnedMemory, Session, Work};
+use visus_gpu::{Device, Limits, PairJob, PairSums, Session, Work};
 use visus_metrics::Metric;
-use visus_video::Format;
+use visus_video::{Format, Frame, Pool, PooledFrame, SharedFrame};
 
 use crate::Failure;
 use crate::pictures::{self, Kind, Noise};
 
-/// Pinned buffers that go back when nobody reads them any more.
-pub struct PinnedPool {
-    free: Mutex<Vec<Box<dyn PinnedMemory>>>,
-    returned: Condvar,
-    pitch: usize,
-}
-
-impl PinnedPool {
-    pub fn new(device: &dyn Device, format: Format, count: usize) -> Result<Arc<Self>, DeviceError> {
-        let pitch = format.width() * format.sample_bytes();
-        let free: Result<Vec<_>, _> = (0..count).map(|_| device.pinned(pitch * format.height())).collect();
-        Ok(Arc::new(Self { free: Mutex::new(free?), returned: Condvar::new(), pitch }))
-    }
-
-    /// Waits for a buffer.
-    fn take(self: &Arc<Self>) -> Picture {
-        let mut free = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        loop {
-            if let Some(memory) = free.pop() {
-                return Picture { memory: Some(memory), pool: self.clone() };
-            }
-            free = self.returned.wait(free).unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
-    }
-}
-
-/// A picture in pinned memory.
-pub struct Picture {
-    memory: Option<Box<dyn PinnedMemory>>,
-    pool: Arc<PinnedPool>,
-}
-
-impl Picture {
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.memory.as_mut().map_or(&mut [], |memory| memory.bytes_mut())
-    }
-}
-
-impl Luma for Picture {
-    fn bytes(&self) -> &[u8] {
-        self.memory.as_ref().map_or(&[], |memory| memory.bytes())
-    }
-
-    fn pitch(&self) -> usize {
-        self.pool.pitch
-    }
-}
-
-impl Drop for Picture {
-    fn drop(&mut self) {
-        if let Some(memory) = self.memory.take() {
-            self.pool.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(memory);
-            self.pool.returned.notify_one();
-        }
-    }
-}
-
 /// A scene in pinned memory.
 pub fn pinned_clip(
-    pool: &Arc<PinnedPool>,
+    device: &dyn Device,
     format: Format,
     pairs: u32,
-) -> Result<Vec<[Arc<Picture>; 2]>, Failure> {
-    let clip = (0..pairs).map(|index| {
-        pictures::pair(format, Kind::Scene, index).map(|frame| {
-            let mut picture = pool.take();
-            let (from, into) = (Luma::pitch(&*frame), pool.pitch);
-            for (y, row) in picture.bytes_mut().chunks_exact_mut(into).enumerate() {
-                row.copy_from_slice(&Luma::bytes(&*frame)[y * from..][..into]);
-            }
-            Arc::new(picture)
+) -> Result<Vec<[SharedFrame; 2]>, Failure> {
+    let pool = Pool::with_allocator(format, 2 * pairs as usize, device.allocator());
+    let take = || pool.take().ok_or_else(|| Failure::from("the pool is closed"));
+    (0..pairs)
+        .map(|index| {
+            let [reference, distorted] = pictures::pair(format, Kind::Scene, index);
+            let mut copies = [take()?, take()?];
+            copies[0].copy_from(&reference);
+            copies[1].copy_from(&distorted);
+            Ok(copies.map(SharedFrame::from))
         })
-    });
-    Ok(clip.collect())
+        .collect()
 }
 
 /// Writes two raw clips; eight pictures and their noise repeat.
@@ -103,8 +46,8 @@ pub fn write_clip(folder: &Path, format: Format, frames: usize) -> Result<[PathB
         let mut file = std::io::BufWriter::with_capacity(1 << 20, File::create(path)?);
         for frame in 0..frames {
             let picture = &clip[frame % clip.len()][side];
-            let row = format.width() * format.sample_bytes();
-            for line in Luma::bytes(&**picture).chunks(Luma::pitch(&**picture)) {
+            let (row, layout) = (format.width() * format.sample_bytes(), picture.plane_layout(0));
+            for line in picture.bytes()[layout.offset..].chunks(layout.stride).take(format.height()) {
                 file.write_all(&line[..row])?;
             }
             file.write_all(&chroma)?;
@@ -134,12 +77,13 @@ pub fn score(
     readers: usize,
     metrics: &[Box<dyn Metric>],
 ) -> Result<f64, Failure> {
-    let metrics: Vec<&dyn Metric> = metrics.iter().map(AsRef::as_ref).collect();
-    let work = Work::new(format, &metrics);
+    let luma = pictures::luma_format(format.width(), format.height(), format.depth())?;
+    let work = Work::new(&luma.into(), metrics.iter().map(AsRef::as_ref));
     let batch = if format.width() > 2000 { 4 } else { 8 };
     let limits = Limits { batch, slots: 3, device_bytes: 8 << 30 };
     let mut session = device.session(&work, limits)?;
-    let pool = PinnedPool::new(device, format, 2 * (4 * batch + 2 * readers) + 2)?;
+    let pool = Pool::with_allocator(luma, 2 * (4 * batch + 2 * readers) + 2, device.allocator());
+    warm_up(&pool);
     let files = [File::open(&paths[0])?, File::open(&paths[1])?];
     let started = Instant::now();
     let next = AtomicUsize::new(0);
@@ -150,7 +94,7 @@ pub fn score(
             scope.spawn(move || read(files, format, frames, next, pool, &sender));
         }
         drop(sender);
-        consume(session.as_mut(), &work, &metrics, receiver)
+        consume(session.as_mut(), &work, metrics, receiver)
     })?;
     if scored != frames {
         return Err(format!("{scored} of {frames} pairs were scored").into());
@@ -158,7 +102,13 @@ pub fn score(
     Ok(started.elapsed().as_secs_f64())
 }
 
-type Pairs = std::io::Result<(usize, [Picture; 2])>;
+type Pairs = std::io::Result<(usize, [PooledFrame; 2])>;
+
+/// Allocates every frame of a pool.
+fn warm_up(pool: &Pool) {
+    let all: Vec<_> = std::iter::from_fn(|| pool.try_take()).collect();
+    drop(all);
+}
 
 /// Reads every pair that no other reader has taken.
 fn read(
@@ -166,19 +116,20 @@ fn read(
     format: Format,
     frames: usize,
     next: &AtomicUsize,
-    pool: &Arc<PinnedPool>,
+    pool: &Pool,
     sender: &mpsc::Sender<Pairs>,
 ) {
     loop {
         // Buffers first: a reader without one must not hold a pair that others wait for.
-        let mut pictures = [pool.take(), pool.take()];
+        let (Some(reference), Some(distorted)) = (pool.take(), pool.take()) else { return };
+        let mut pictures = [reference, distorted];
         let index = next.fetch_add(1, Ordering::Relaxed);
         if index >= frames {
             return;
         }
         let offset = (index * frame_bytes(format)) as u64;
         let read = files.iter().zip(&mut pictures).try_for_each(|(file, picture)| {
-            file.read_exact_at(picture.bytes_mut(), offset)
+            read_luma(file, picture, offset)
         });
         if sender.send(read.map(|()| (index, pictures))).is_err() {
             return;
@@ -186,22 +137,32 @@ fn read(
     }
 }
 
+/// The rows of these formats have no padding.
+fn read_luma(file: &File, frame: &mut Frame, offset: u64) -> std::io::Result<()> {
+    let padded = || std::io::Error::other("rows with padding");
+    if let Some(mut plane) = frame.plane_mut_u8(0) {
+        return file.read_exact_at(plane.contiguous_mut().ok_or_else(padded)?, offset);
+    }
+    let mut plane = frame.plane_mut_u16(0).ok_or_else(padded)?;
+    file.read_exact_at(bytemuck::cast_slice_mut(plane.contiguous_mut().ok_or_else(padded)?), offset)
+}
+
 /// Brings pairs into order, keeps the session full, and makes rows of its sums.
 fn consume(
     session: &mut dyn Session,
     work: &Work,
-    metrics: &[&dyn Metric],
+    metrics: &[Box<dyn Metric>],
     pairs: mpsc::Receiver<Pairs>,
 ) -> Result<usize, Failure> {
     let mut early = std::collections::BTreeMap::new();
     let (mut due, mut scored) = (0, 0);
-    let mut previous: Option<Arc<dyn Luma>> = None;
+    let mut previous: Option<SharedFrame> = None;
     let mut jobs = Vec::new();
     let mut rows = metrics.iter().map(|metric| vec![0.0; metric.raw_len()]).collect::<Vec<_>>();
     let mut finish = |sums: Vec<PairSums>| {
         for sums in &sums {
-            for (place, (metric, row)) in metrics.iter().zip(&mut rows).enumerate() {
-                work.finish(place, *metric, sums, row);
+            for (place, row) in rows.iter_mut().enumerate() {
+                work.finish(place, sums, row);
             }
         }
         sums.len()
@@ -211,9 +172,9 @@ fn consume(
         early.insert(index, pictures);
         while let Some([reference, distorted]) = early.remove(&due) {
             due += 1;
-            let reference: Arc<dyn Luma> = Arc::new(reference);
+            let reference = SharedFrame::from(reference);
             let earlier = [previous.replace(reference.clone()), None];
-            jobs.push(PairJob { reference, distorted: Arc::new(distorted), earlier });
+            jobs.push(PairJob { reference, distorted: distorted.into(), earlier });
             if jobs.len() == session.batch() {
                 if session.in_flight() == session.slots() {
                     scored += finish(session.collect()?.unwrap_or_default());

@@ -40,7 +40,10 @@ fn main() -> ExitCode {
 fn list() -> Result<(), Failure> {
     for device in visus_gpu::cuda::devices()? {
         let memory = device.memory >> 20;
-        println!("{}: {}, {memory} MiB, {}, {}", device.id, device.name, device.driver, device.architecture);
+        println!(
+            "{}:{}: {}, {memory} MiB, {}, {}",
+            device.api, device.index, device.name, device.driver, device.architecture
+        );
     }
     Ok(())
 }

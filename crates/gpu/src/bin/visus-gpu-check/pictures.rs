@@ -1,8 +1,6 @@
 //! Made pictures: noise of several ranges, edges at full contrast, and scenes with a distorted copy.
 
-use std::sync::Arc;
-
-use visus_video::{Chroma, Format, Frame};
+use visus_video::{Chroma, Format, Frame, SharedFrame};
 
 /// A linear congruential generator.
 #[derive(Clone, Debug)]
@@ -55,7 +53,7 @@ pub fn luma_format(width: usize, height: usize, depth: u8) -> Result<Format, cra
 }
 
 /// Reference and distorted picture of a clip's frame.
-pub fn pair(format: Format, kind: Kind, index: u32) -> [Arc<Frame>; 2] {
+pub fn pair(format: Format, kind: Kind, index: u32) -> [SharedFrame; 2] {
     let mut noise = Noise(index * 7919 + format.width() as u32 * 31 + format.height() as u32);
     let full = 1u32 << format.depth();
     let scene = |x: u32, y: u32| {
@@ -96,5 +94,5 @@ pub fn pair(format: Format, kind: Kind, index: u32) -> [Arc<Frame>; 2] {
             }
         }
     }
-    [Arc::new(reference), Arc::new(distorted)]
+    [reference.into(), distorted.into()]
 }
