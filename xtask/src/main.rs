@@ -1,6 +1,7 @@
 //! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask peers`, `cargo xtask goldens`.
 #![forbid(unsafe_code)]
 
+mod gpu;
 mod peers;
 mod python;
 mod readme;
@@ -16,6 +17,7 @@ cargo xtask bench …   speed and memory of the release build; the words behind 
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask readme    writes the table of tools into README.md; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
+cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         "peers" => peers::check_named(),
         "readme" => readme::run(std::env::args().any(|word| word == "--check")),
         "python" => python::prepare(&steps::root()),
+        "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
         "goldens" => steps::goldens(),
         _ => {
             eprintln!("{USAGE}");
