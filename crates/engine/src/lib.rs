@@ -41,6 +41,8 @@ mod session;
 mod settings;
 mod span;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use backend::{
@@ -59,6 +61,6 @@ pub use plan::{FeatureSpec, Plan, PlanError, PlannedMetric};
 pub use pooling::{Pooled, Pooling, listed, percentile, percentile_of, pool};
 pub use run::{run, run_part};
 pub use scores::{Column, Scores};
-pub use session::Session;
+pub use session::PushSession;
 pub use settings::{FrameRange, Settings};
 pub use visus_metrics::ClipInfo;

@@ -16,7 +16,7 @@ use crate::feed::{ChromaReading, DirectReader, Feed, Input, ReaderThread, frame_
 use crate::pair::{Differs, SharedWalk, Walk, Windows};
 use crate::part::Part;
 use crate::span::Span;
-use crate::stage::{Capacity, Stage};
+use crate::stage::{Capacity, DEVICE_QUEUE, Stage};
 use crate::worker::{Worker, WorkerSetup};
 use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Settings, Sink};
 
@@ -24,10 +24,10 @@ use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Settings, Sink};
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Frames of one input that are alive at the same time: one per worker, those that metrics look back at, one being read or
-/// ready, and more of these where several workers may ask at once; and those that a device holds, with one that waits for
-/// it. A frame that was used a moment ago is still in the caches, so fewer are better than many.
+/// ready, and more of these where several workers may ask at once; and those that a device holds or that wait for it. A
+/// frame that was used a moment ago is still in the caches, so fewer are better than many.
 fn pool_size(threads: usize, history: usize, on_device: Option<usize>) -> usize {
-    threads + history + 1 + threads / 2 + on_device.map_or(0, |in_flight| in_flight + 1)
+    threads + history + 1 + threads / 2 + on_device.map_or(0, |in_flight| in_flight + DEVICE_QUEUE)
 }
 
 /// Workers, and the threads of each. Frames are shared out among workers; where there are fewer frames than threads, each
@@ -335,7 +335,7 @@ fn expected_frames(
 
 #[cfg(test)]
 mod tests {
-    use super::{division_of_work, pool_size};
+    use super::{DEVICE_QUEUE, division_of_work, pool_size};
 
     #[test]
     fn few_frames_get_several_threads() {
@@ -353,6 +353,6 @@ mod tests {
 
     #[test]
     fn a_device_has_frames_of_its_own() {
-        assert_eq!(pool_size(4, 2, Some(6)), pool_size(4, 2, None) + 7);
+        assert_eq!(pool_size(4, 2, Some(6)), pool_size(4, 2, None) + 6 + DEVICE_QUEUE);
     }
 }

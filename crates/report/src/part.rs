@@ -15,8 +15,7 @@ use visus_engine::{
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
-use crate::full::{FullReport, IDENTICAL, InputFacts};
-use crate::score;
+use crate::score::{self, IDENTICAL, InputFacts, ScoreFacts, ScoreReport};
 
 /// What a plan was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -317,9 +316,10 @@ fn check_hashes(plan: &Plan, report: &Value) -> Result<(), MergeError> {
 /// The first part's report with everything that belongs to its frames replaced, in the same order.
 fn written(plan: &Plan, outcome: &Outcome, format: Format, reports: &[(String, Value)]) -> Value {
     let first = &reports[0].1;
-    let facts = InputFacts::new("", format, None);
+    let input = || InputFacts::new("", format, None);
     let version = first["version"].as_str().unwrap_or_default();
-    let fresh = FullReport { version, plan, outcome, reference: &facts, distorted: &facts }.json();
+    let facts = ScoreFacts::native(version, plan, outcome, [input(), input()]);
+    let fresh = ScoreReport::new(&facts, outcome).json();
     let mut merged = first.as_object().cloned().unwrap_or_default();
     for key in OWN {
         match fresh.get(key) {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::full::FullReport;
+use crate::score::ScoreReport;
 use crate::shots::{self, Shot};
 use crate::stats::{self, Figures};
 
@@ -92,7 +92,7 @@ pub struct Record {
 
 impl Record {
     /// Of a run that has just ended.
-    pub fn of(report: &FullReport<'_>) -> Result<Self, RecordError> {
+    pub fn of(report: ScoreReport<'_>) -> Result<Self, RecordError> {
         Self::from_json(&report.json())
     }
 

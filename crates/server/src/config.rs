@@ -7,6 +7,9 @@ use std::time::Duration;
 use visus_metrics::Level;
 use visus_scoring::cpu;
 
+use crate::report::Detail;
+use crate::tools::offer::Offer;
+
 /// Who computes scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineKind {
@@ -84,6 +87,10 @@ pub struct Flags {
     pub http: bool,
     /// The program that starts children and dies with us, see [`visus_child::supervise`].
     pub launcher: Option<PathBuf>,
+    /// The tools that are offered over MCP.
+    pub offer: Offer,
+    /// What `detail: auto` means over MCP: a summary, or the whole report where this stands in for the Python server.
+    pub auto_detail: Detail,
 }
 
 /// Everything that is decided at the start.
@@ -99,6 +106,10 @@ pub struct Config {
     pub limits: Limits,
     pub level: Level,
     pub launcher: Option<PathBuf>,
+    /// The tools that are offered over MCP.
+    pub offer: Offer,
+    /// What `detail: auto` means over MCP.
+    pub auto_detail: Detail,
 }
 
 /// A value that start-up cannot go on with.
@@ -138,6 +149,8 @@ impl Config {
             limits: limits(env)?,
             level: level(env)?,
             launcher: flags.launcher.clone(),
+            offer: flags.offer.clone(),
+            auto_detail: flags.auto_detail.or(Detail::Summary),
         })
     }
 }

@@ -1,9 +1,10 @@
 //! What tuning tells while it runs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a run will take, told before it starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Encodes at most.
     pub encodes: usize,

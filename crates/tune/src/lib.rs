@@ -21,6 +21,7 @@ pub mod manifest;
 pub mod mp4;
 mod probe_curve;
 pub mod samples;
+pub mod schema;
 mod score;
 pub mod search;
 pub mod shots;

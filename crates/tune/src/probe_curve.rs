@@ -1,5 +1,6 @@
 //! Settings measured on samples, and the search over them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -10,12 +11,15 @@ use crate::source::Window;
 use visus_engine::Pooling;
 
 /// A setting's outcome over all windows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Sample {
     /// The encoder's quality number.
     pub crf: i32,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
+    /// The pooled score.
     pub vmaf_score: f64,
+    /// How long encoding took.
     pub encode_time_ms: u64,
     #[serde(skip)]
     pub codecs: String,

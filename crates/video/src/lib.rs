@@ -36,6 +36,7 @@ mod memory;
 mod pool;
 mod reader;
 mod share;
+pub mod shots;
 mod source;
 pub mod synthetic;
 mod writer;

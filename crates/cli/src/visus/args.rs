@@ -67,6 +67,8 @@ pub enum Command {
     },
     /// Print the man page
     Man,
+    /// Show the JSON Schema of an output, or list all of them
+    Schema(super::schema::SchemaArgs),
 }
 
 const SCORE_EXAMPLES: &str = "\
@@ -323,6 +325,29 @@ pub struct ServeArgs {
     /// Who computes scores: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
     #[arg(long)]
     pub engine: Option<visus_server::config::EngineKind>,
+
+    #[command(flatten)]
+    pub offer: OfferArgs,
+}
+
+/// Which tools agents are offered.
+#[derive(Debug, ClapArgs)]
+pub struct OfferArgs {
+    /// Offer these sets of tools over MCP: core, tuning, models, all [default: core,tuning]
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    pub toolset: Vec<visus_server::tools::offer::SetName>,
+
+    /// Offer these tools over MCP, by name; any other is unknown unless --toolset brings it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Vec<String>,
+}
+
+impl OfferArgs {
+    /// The offer that the flags ask for.
+    pub fn offer(&self) -> anyhow::Result<visus_server::tools::offer::Offer> {
+        use visus_server::tools::offer::Offer;
+        Offer::from_flags(&self.toolset, &self.tools, Offer::default()).map_err(anyhow::Error::msg)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -334,6 +359,9 @@ pub struct McpArgs {
     /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub offer: OfferArgs,
 }
 
 /// `1920x1080`.

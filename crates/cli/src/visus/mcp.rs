@@ -13,7 +13,13 @@ use super::args::McpArgs;
 const FAREWELL: Duration = Duration::from_millis(100);
 
 pub fn run(args: &McpArgs) -> Result<()> {
-    serve(&Flags { engine: args.engine, allow: args.allow.clone(), http: false, launcher: launcher() })
+    serve(&Flags {
+        engine: args.engine,
+        allow: args.allow.clone(),
+        launcher: launcher(),
+        offer: args.offer.offer()?,
+        ..Flags::default()
+    })
 }
 
 /// Serves standard input until it ends.

@@ -17,6 +17,7 @@ mod merge;
 mod metrics;
 mod models;
 mod pages;
+mod schema;
 mod score;
 mod selftest;
 mod serve;
@@ -73,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Mcp(args) => mcp::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
+        Command::Schema(args) => schema::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

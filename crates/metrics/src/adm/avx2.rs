@@ -107,6 +107,9 @@ impl AdmVector for Avx2 {
         any_negative16(a: __m256i) -> bool { _mm256_movemask_epi8(a) as u32 & 0xaaaa_aaaa != 0 }
         mul32(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi32(a, b) }
         products(a: __m256i, b: __m256i) -> __m256i { _mm256_madd_epi16(a, b) }
+        add_products(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
+        }
         join_low(halves: [__m256i; 2]) -> __m256i { pack_low(halves[0], halves[1]) }
         join_high(halves: [__m256i; 2]) -> __m256i { pack_high(halves[0], halves[1]) }
         concat_low(first: __m256i, second: __m256i) -> __m256i { in_order(pack_low(first, second)) }

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use super::vector::AdmVector;
 use crate::simd::avx512::Avx512;
-use crate::simd::{operations, x86};
+use crate::simd::{Vector, operations, x86};
 
 const NEAREST_BELOW: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 const TOWARD_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
@@ -130,6 +130,11 @@ impl AdmVector for Avx512 {
         reciprocal(o: __m512i) -> __m512 { reciprocal(o) }
         share(t: __m512i, reciprocal: __m512, o: __m512i) -> __m512i { share(t, reciprocal, o) }
         grown(a: __m512i, gain: f64) -> __m512i { grown(a, gain) }
+    }
+
+    #[inline(always)]
+    fn add_products(self, sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        self.dot(sum, a, b)
     }
 
     #[inline(always)]

@@ -104,6 +104,7 @@ impl AdmVector for Neon {
         any_negative16(a: Int) -> bool { vminvq_s16(words(a)) < 0 }
         mul32(a: Int, b: Int) -> Int { vmulq_s32(a, b) }
         products(a: Int, b: Int) -> Int { products(a, b) }
+        add_products(sum: Int, a: Int, b: Int) -> Int { vaddq_s32(sum, products(a, b)) }
         join_low(halves: [Int; 2]) -> Int { from_words(vuzp1q_s16(words(halves[0]), words(halves[1]))) }
         join_high(halves: [Int; 2]) -> Int { from_words(vuzp2q_s16(words(halves[0]), words(halves[1]))) }
         concat_low(first: Int, second: Int) -> Int { from_words(vuzp1q_s16(words(first), words(second))) }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use visus_engine::{Outcome, Scores};
+use visus_engine::{BackendUsed, DeviceId, Fallback, Outcome, Plan, Scores};
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
@@ -150,4 +150,27 @@ fn sections_stand_at_the_top_level() {
     let report = ScoreReport::new(&facts, &outcome).json();
     assert_eq!((&report["pairing"]["summary"], &report["further"]), (&json!("x"), &json!(1)));
     assert_eq!(report.get("media"), None);
+}
+
+#[test]
+fn a_device_and_its_failure_are_reported() {
+    let (_, mut outcome) = scored(2, |_| 50.0);
+    let device = DeviceId { api: "cuda".to_owned(), index: 1, name: "Test Device".to_owned() };
+    outcome.backend = BackendUsed {
+        requested: Some(device.clone()),
+        device: Some(device),
+        device_metrics: vec!["vif".to_owned()],
+        fallback: Some(Fallback { frame: 9, reason: "it was lost".to_owned() }),
+        ..BackendUsed::from(Level::Scalar)
+    };
+    let plan = Plan::new(&[], &["vif".parse().unwrap()], true).unwrap();
+    let input = || InputFacts::new("clip.y4m", outcome.format, None);
+    let facts = ScoreFacts::native("0.1.0", &plan, &outcome, [input(), input()]);
+    assert_eq!((facts.backend_requested.as_str(), facts.backend_used.as_str()), ("cuda", "cuda"));
+    assert_eq!(facts.provenance.device.as_deref(), Some("cuda:1 (Test Device)"));
+    assert_eq!(facts.provenance.cpu_level.as_deref(), Some("scalar"));
+    assert_eq!(
+        facts.notes,
+        ["device cuda:1 (Test Device) failed, the CPU scored from frame 9 on: it was lost"]
+    );
 }

@@ -58,15 +58,16 @@ impl Answer {
         }
     }
 
-    pub fn error(status: StatusCode, message: impl Into<String>) -> Self {
-        Self::new(status, Map::from_iter([("error".to_owned(), Value::String(message.into()))]))
+    pub fn error(status: StatusCode, message: impl AsRef<str>) -> Self {
+        let message = crate::text::message(message.as_ref());
+        Self::new(status, Map::from_iter([("error".to_owned(), Value::String(message))]))
     }
 
-    pub fn bad_request(message: impl Into<String>) -> Self {
+    pub fn bad_request(message: impl AsRef<str>) -> Self {
         Self::error(StatusCode::BAD_REQUEST, message)
     }
 
-    pub fn not_found(message: impl Into<String>) -> Self {
+    pub fn not_found(message: impl AsRef<str>) -> Self {
         Self::error(StatusCode::NOT_FOUND, message)
     }
 

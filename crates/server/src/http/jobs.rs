@@ -61,7 +61,8 @@ pub async fn get(State(app): State<Arc<App>>, Extension(request): Extension<Requ
     written(StatusCode::OK, request, move || {
         let mut body = state(&view);
         if let Status::Done(output) = &view.status {
-            body.insert("result".to_owned(), Value::Object(output.answer(&view.id)));
+            let result = app.core.finished(output, &view.id, None, Detail::Full);
+            body.insert("result".to_owned(), Value::Object(result));
         }
         body
     })
@@ -113,7 +114,10 @@ pub async fn report(
         .and_then(|Query(wanted)| known_format(wanted.format.as_deref().unwrap_or("json")))
         .and_then(|format| Ok((format, finished(view(&app, id)?)?)));
     match prepared {
-        Ok(("json", (id, output))) => written(StatusCode::OK, request, move || whole(&output, &id)).await,
+        Ok(("json", (id, output))) => {
+            let whole = move || app.core.finished(&output, &id, Some(Detail::Full), Detail::Full);
+            written(StatusCode::OK, request, whole).await
+        }
         Ok(("html", (id, output))) => page(id, output).await,
         Ok((format, (_, output))) => text_report(format, output).await,
         Err(answer) => answer.into_response(),
@@ -138,14 +142,6 @@ fn finished(view: View) -> Result<(String, Arc<Output>), Answer> {
         status => format!("job {} is {}; it has no report", view.id, status.name()),
     };
     Err(Answer::error(StatusCode::CONFLICT, text))
-}
-
-/// Everything, whatever detail was asked for at the start.
-fn whole(output: &Output, id: &str) -> Map<String, Value> {
-    match output.score() {
-        Some(report) => report.answer(id, Detail::Full),
-        None => output.answer(id),
-    }
 }
 
 /// The page, under the policy that it also carries itself.
