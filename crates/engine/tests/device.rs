@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use visus_engine::{
     Backend, Cancel, ClipInfo, Device, DeviceError, DeviceId, DeviceLane, DevicePolicy, DeviceRequest,
     EngineError, FrameRange, Job, Jobs, Lane, LaneRequest, ModelSpec, NextJob, Outcome, Plan, PlannedMetric,
-    RowSender, PushSession, Settings, Silent, Ticket, join, run, run_part,
+    PushSession, RowSender, Settings, Silent, Ticket, join, run, run_part,
 };
 use visus_metrics::{Extractor, Level};
 use visus_video::synthetic::{Clip, Distortion};

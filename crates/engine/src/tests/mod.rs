@@ -6,7 +6,9 @@ use visus_metrics::{
 use visus_video::synthetic::Clip;
 use visus_video::{Chroma, Format, Source};
 
-use crate::{Cancel, EngineError, Event, Flow, Outcome, Plan, Role, PushSession, Settings, Silent, Sink, run};
+use crate::{
+    Cancel, EngineError, Event, Flow, Outcome, Plan, PushSession, Role, Settings, Silent, Sink, run,
+};
 
 static INFO: Info = Info {
     name: "delayed",
