@@ -90,6 +90,7 @@ fn on_gpu(policy: DevicePolicy) -> Settings {
 }
 
 fn equal() {
+    from_files();
     for (depth, frames) in [(8, 1), (8, 11), (10, 4)] {
         let cpu = score(depth, frames, &Settings { threads: 2, ..Settings::default() }).unwrap();
         let gpu = score(depth, frames, &on_gpu(DevicePolicy::Required)).unwrap();
@@ -98,6 +99,33 @@ fn equal() {
         assert!(["vif", "adm", "motion"].iter().all(|name| metrics.iter().any(|metric| metric == name)));
         assert!(metrics.iter().all(|metric| metric != "psnr"), "{metrics:?}");
     }
+}
+
+/// Several threads read each file by turns; order, end and errors must be those of one.
+fn from_files() {
+    let format = Format::new(66, 50, Chroma::C420, 8).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let clip = |seed: u32| Clip::scene(format, 10, seed);
+    let paths = ["a.y4m", "b.yuv"].map(|name| folder.path().join(name));
+    let frames = |clip: &Clip| (0..10).map(|index| clip.frame(index)).collect::<Vec<_>>();
+    let create = |place: usize| std::fs::File::create(&paths[place]).unwrap();
+    visus_video::write_y4m(create(0), &format, (25, 1), frames(&clip(5))).unwrap();
+    visus_video::write_raw(create(1), visus_video::ChromaRounding::Up, frames(&clip(6))).unwrap();
+    let plan = Plan::new(&[ModelSpec::version("vmaf_v0.6.1")], &[], true).unwrap();
+    let score = |settings: &Settings| {
+        let reference = visus_video::open(&paths[0], None).unwrap();
+        let distorted = visus_video::open(&paths[1], Some(format)).unwrap();
+        run(&plan, reference, distorted, settings, &Cancel::new(), &mut Silent)
+    };
+    let many = Settings { threads: 9, ..on_gpu(DevicePolicy::Required) };
+    let on_cpu = Settings { threads: 2, ..Settings::default() };
+    assert_eq!(text(&score(&many).unwrap()), text(&score(&on_cpu).unwrap()));
+    let skipping = |settings: &Settings| Settings { skip_reference: 3, ..settings.clone() };
+    assert_eq!(text(&score(&skipping(&many)).unwrap()), text(&score(&skipping(&on_cpu)).unwrap()));
+    let whole = std::fs::metadata(&paths[1]).unwrap().len();
+    std::fs::OpenOptions::new().write(true).open(&paths[1]).unwrap().set_len(whole - 1000).unwrap();
+    let error = |settings: &Settings| visus_video::chain(&score(settings).unwrap_err());
+    assert_eq!(error(&many), error(&on_cpu));
 }
 
 fn lost() {
