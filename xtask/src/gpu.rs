@@ -62,7 +62,9 @@ pub fn run(check: bool) -> Result<()> {
     match Tools::install() {
         Ok(tools) => compare_compiled(&tools, &kernels),
         Err(error) => {
-            eprintln!("!!! the PTX is that of the sources by its hash alone; compilers are not there: {error:#}");
+            eprintln!(
+                "!!! the PTX is that of the sources by its hash alone; compilers are not there: {error:#}"
+            );
             Ok(())
         }
     }
@@ -150,7 +152,11 @@ impl Tools {
     fn compile(&self, kernels: &Path, source: &str, out: &Path) -> Result<()> {
         let mut python = Command::new(&self.python);
         python.args(["-c", COMPILE]).arg(self.packages.join("cuda_nvrtc/lib/libnvrtc.so.12"));
-        python.arg(OPTIONS.join(" ")).arg(kernels.join(HEADER)).arg(kernels.join(format!("{source}.cu"))).arg(out);
+        python
+            .arg(OPTIONS.join(" "))
+            .arg(kernels.join(HEADER))
+            .arg(kernels.join(format!("{source}.cu")))
+            .arg(out);
         run_quietly(&mut python).with_context(|| format!("{source}.cu"))
     }
 

@@ -148,7 +148,9 @@ fn may_be_unsafe(path: &Path) -> bool {
     let kernels = ["avx2", "avx512", "neon"];
     let named = kernels.contains(&&*stem(path)) || stem(path).starts_with("simd");
     let driver = part_of(path, "gpu") && part_of(path, "cuda");
-    driver || part_of(path, "metrics") && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
+    driver
+        || part_of(path, "metrics")
+            && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
 }
 
 fn may_be_long(path: &Path) -> bool {

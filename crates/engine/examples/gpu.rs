@@ -1,7 +1,7 @@
 //! Scores on a GPU and on the CPU, and compares every figure.
 //!
-//! `gpu golden FOLDER` scores every case of a golden folder on both, at 1, 4 and 16 threads; `gpu bench REFERENCE DISTORTED
-//! WIDTHxHEIGHT DEPTH [MODEL…]` scores two raw 4:2:0 files and says how fast.
+//! `gpu golden FOLDER [PART PARTS]` scores every case of a golden folder (or every PARTS-th) on both, at 1, 4 and 16
+//! threads; `gpu bench REFERENCE DISTORTED WIDTHxHEIGHT DEPTH [MODEL…]` scores two raw 4:2:0 files and says how fast.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -24,11 +24,12 @@ fn main() -> Result<(), Failure> {
     let device: Arc<dyn Device> = Arc::new(Gpu::cuda(0)?);
     println!("{}", device.id());
     match words[..] {
-        ["golden", folder] => golden(&device, Path::new(folder)),
+        ["golden", folder] => golden(&device, Path::new(folder), [0, 1]),
+        ["golden", folder, part, parts] => golden(&device, Path::new(folder), [part.parse()?, parts.parse()?]),
         ["bench", reference, distorted, size, depth, ref models @ ..] => {
             bench(&device, [reference, distorted], size, depth.parse()?, models)
         }
-        _ => Err("usage: gpu golden FOLDER | gpu bench REFERENCE DISTORTED WIDTHxHEIGHT DEPTH [MODEL…]".into()),
+        _ => Err("usage: gpu golden FOLDER [PART PARTS] | gpu bench REFERENCE DISTORTED WIDTHxHEIGHT DEPTH [MODEL…]".into()),
     }
 }
 
@@ -51,11 +52,12 @@ fn text(outcome: &Outcome) -> String {
     outcome.scores.columns().iter().map(column).collect()
 }
 
-fn golden(device: &Arc<dyn Device>, folder: &Path) -> Result<(), Failure> {
+/// Every case whose number leaves the rest `part` when it is divided by `parts`.
+fn golden(device: &Arc<dyn Device>, folder: &Path, [part, parts]: [usize; 2]) -> Result<(), Failure> {
     let manifest: Value = serde_json::from_slice(&std::fs::read(folder.join("manifest.json"))?)?;
     let cases = manifest["cases"].as_array().ok_or("no cases")?;
     let (mut equal, mut on_cpu_alone, mut failed) = (0, 0, 0);
-    for case in cases {
+    for case in cases.iter().skip(part).step_by(parts.max(1)) {
         match golden_case(device, folder, case) {
             Ok(true) => equal += 1,
             Ok(false) => on_cpu_alone += 1,
@@ -76,7 +78,8 @@ fn golden_case(device: &Arc<dyn Device>, folder: &Path, case: &Value) -> Result<
     let [reference, distorted] = [pictures[0].as_ref(), pictures[1].as_ref()];
     let bytes = [reference.map_err(ToString::to_string)?, distorted.map_err(ToString::to_string)?];
     let score = |settings: Settings| -> Result<Result<Outcome, EngineError>, Failure> {
-        let [reference, distorted] = [golden_source(case, "ref", bytes[0])?, golden_source(case, "dis", bytes[1])?];
+        let [reference, distorted] =
+            [golden_source(case, "ref", bytes[0])?, golden_source(case, "dis", bytes[1])?];
         let settings = Settings { subsample, ..settings };
         Ok(run(&plan, reference, distorted, &settings, &Cancel::new(), &mut Silent))
     };
@@ -108,9 +111,13 @@ fn golden_plan(case: &Value) -> Result<(Plan, u64), Failure> {
 }
 
 fn unpacked(folder: &Path, case: &Value, side: &str) -> Result<Vec<u8>, Failure> {
-    let packed = std::fs::File::open(folder.join(case[side].as_str().ok_or("no file")?))?;
+    let file = case[side].as_str().ok_or("no file")?;
+    let packed = std::fs::read(folder.join(file))?;
+    if !file.ends_with(".zst") {
+        return Ok(packed);
+    }
     let mut bytes = Vec::new();
-    ruzstd::decoding::StreamingDecoder::new(packed)?.read_to_end(&mut bytes)?;
+    ruzstd::decoding::StreamingDecoder::new(&packed[..])?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -161,6 +168,10 @@ fn bench(
         times.push(seconds);
     }
     times.sort_by(f64::total_cmp);
-    println!("  GPU: {:.0} fps (median of 5), best {:.0}; equal scores", frames / times[2], frames / times[0]);
+    println!(
+        "  GPU: {:.0} fps (median of 5), best {:.0}; equal scores",
+        frames / times[2],
+        frames / times[0]
+    );
     Ok(())
 }

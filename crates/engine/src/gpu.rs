@@ -17,7 +17,7 @@ use crate::lane::{Job, Jobs, Lane, NextJob, RowSender, Ticket};
 use crate::plan::PlannedMetric;
 
 /// Samples of luma in a batch: so many that a launch is long against what it costs, so few that copies overlap.
-const BATCH_SAMPLES: usize = 1 << 25;
+const BATCH_SAMPLES: usize = 1 << 24;
 /// Pairs in a batch, at most.
 const MOST_PAIRS: usize = 8;
 /// How long the lane sleeps where it has nothing to do but wait for the device or for jobs.
@@ -124,9 +124,7 @@ impl GpuLane {
             let idle = self.session.in_flight() == 0;
             let full = waiting.len() == self.session.batch();
             let next = match (full, more, idle && waiting.is_empty()) {
-                (false, true, true) => {
-                    jobs.next().map_or(NextJob::Ended, |job| NextJob::Job(Box::new(job)))
-                }
+                (false, true, true) => jobs.next().map_or(NextJob::Ended, |job| NextJob::Job(Box::new(job))),
                 (false, true, false) => jobs.try_next(),
                 (true, true, _) => NextJob::NotYet,
                 (_, false, _) => NextJob::Ended,

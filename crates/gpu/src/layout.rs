@@ -187,3 +187,83 @@ impl Cutter {
         region
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use visus_metrics::{Metric, registry};
+    use visus_video::{Chroma, Format};
+
+    use super::*;
+
+    fn metrics(names: &[&str]) -> Vec<Box<dyn Metric>> {
+        names.iter().map(|name| registry::build(registry::by_name(name).unwrap(), &[]).unwrap()).collect()
+    }
+
+    fn work(width: usize, height: usize, depth: u8, names: &[&str]) -> Work {
+        let format = Format::new(width, height, Chroma::C420, depth).unwrap();
+        Work::new(&format.into(), metrics(names).iter().map(AsRef::as_ref))
+    }
+
+    #[test]
+    fn regions_lie_side_by_side() {
+        for (width, height, depth) in [(33, 33, 8), (1920, 1080, 10), (3839, 2161, 16)] {
+            let layout = Layout::new(&work(width, height, depth, &["vif", "adm", "motion"]), 3);
+            let regions = [layout.planes, layout.earlier, layout.vif[0].1, layout.vif[1].1, layout.vif[2].1];
+            let more = [layout.low[0], layout.low[1], layout.low[2], layout.detail, layout.rows, layout.sums];
+            let mut end = 0;
+            for region in regions.into_iter().chain(more) {
+                assert!(region.offset >= end && region.offset.is_multiple_of(ALIGN), "{region:?}");
+                end = region.offset + 3 * region.part;
+            }
+            assert!(end <= layout.total);
+            assert!(layout.plane(2, 1) + layout.plane_bytes() <= layout.earlier.offset);
+            assert!(layout.earlier_plane(2) + layout.plane_bytes() <= layout.vif[0].1.offset);
+            assert_eq!(layout.cleared(), layout.rows.offset..layout.sums.offset + 3 * layout.sums.part);
+        }
+    }
+
+    #[test]
+    fn what_is_not_computed_takes_no_memory() {
+        let all = Layout::new(&work(640, 480, 8, &["vif", "adm", "motion"]), 2);
+        let motion = Layout::new(&work(640, 480, 8, &["motion"]), 2);
+        assert!(motion.total < all.total / 4, "{} of {}", motion.total, all.total);
+        assert_eq!(Layout::new(&work(640, 480, 8, &["vif"]), 2).earlier.part, 0);
+    }
+
+    #[test]
+    fn the_largest_batch_within_a_budget_is_taken() {
+        let work = work(640, 480, 8, &["vif", "adm"]);
+        let sizes: Vec<usize> = (1..=8).map(|batch| Layout::new(&work, batch).total).collect();
+        assert_eq!(Layout::within(&work, 8, usize::MAX).unwrap().batch, 8);
+        assert_eq!(Layout::within(&work, 8, sizes[4]).unwrap().batch, 5);
+        assert_eq!(Layout::within(&work, 8, sizes[4] - 1).unwrap().batch, 4);
+        assert_eq!(Layout::within(&work, 8, sizes[0] - 1), None);
+    }
+
+    /// Each output of a scale reads four inputs, mirrored at the ends.
+    #[test]
+    fn every_scale_finds_what_it_reads() {
+        for length in 33..700 {
+            let work = work(length, 64, 8, &["adm"]);
+            let written = written(&work.adm[0]);
+            for scale in 1..4 {
+                let input = work.adm[0].scales[scale].input[0];
+                for output in written[scale][0].clone() {
+                    let mirrored = |tap: usize| if tap < input { tap } else { 2 * input - 1 - tap };
+                    let first = if output == 0 { 1 } else { 2 * output - 1 };
+                    for tap in [first, 2 * output, 2 * output + 1, 2 * output + 2] {
+                        assert!(written[scale - 1][0].contains(&mirrored(tap)), "{length}, scale {scale}");
+                    }
+                }
+                let scored = &work.adm[0].scales[scale].scored[0];
+                assert!(written[scale][0].start <= scored.start && scored.end <= written[scale][0].end);
+            }
+        }
+    }
+
+    #[test]
+    fn tiny_pictures_are_left_to_the_cpu() {
+        assert!(work(32, 480, 8, &["vif", "adm", "motion"]).places().is_empty());
+        assert_eq!(work(33, 33, 8, &["psnr", "vif", "adm", "float_vif", "motion"]).places(), [1, 2, 4]);
+    }
+}

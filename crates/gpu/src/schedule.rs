@@ -5,7 +5,8 @@
 use visus_metrics::device::{AdmScale, AdmTask};
 
 use crate::arguments::{
-    BAND_SUMS, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Statistic, THREADS, Total, Wavelet,
+    BAND_SUMS, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Statistic, THREADS, Total,
+    Wavelet,
 };
 use crate::layout::{self, Layout, coefficient_bytes};
 use crate::work::Work;
@@ -88,6 +89,10 @@ impl Kernel {
 
 /// The arguments of a launch.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a batch has a few dozen launches, which live for microseconds"
+)]
 pub enum Arguments {
     Motion(Motion),
     Decimate(Decimate),
@@ -400,7 +405,14 @@ impl Schedule<'_> {
     }
 
     /// Blocks of `width` columns and [`ROWS`] rows over an extent, for each pair and `pictures` of it.
-    fn tiled(&self, kernel: Kernel, extent: [i32; 2], width: u32, pictures: u32, arguments: Arguments) -> Launch {
+    fn tiled(
+        &self,
+        kernel: Kernel,
+        extent: [i32; 2],
+        width: u32,
+        pictures: u32,
+        arguments: Arguments,
+    ) -> Launch {
         let [columns, rows] = extent.map(|length| length.max(0) as u32);
         let grid = [columns.div_ceil(width), rows.div_ceil(ROWS), pictures * self.pairs as u32];
         Launch { kernel, grid, threads: THREADS, arguments }
@@ -413,5 +425,62 @@ fn gain_kind(limit: f64) -> i32 {
         1.0 => 0,
         100.0 => 1,
         _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use visus_metrics::{Metric, registry};
+    use visus_video::{Chroma, Format};
+
+    use super::*;
+
+    fn metric(name: &str, options: &[(&str, &str)]) -> Box<dyn Metric> {
+        let given: Vec<(String, String)> =
+            options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        registry::build(registry::by_name(name).unwrap(), &given).unwrap()
+    }
+
+    fn scheduled(metrics: &[Box<dyn Metric>], pairs: usize) -> Vec<Launch> {
+        let format = Format::new(1920, 1080, Chroma::C420, 8).unwrap();
+        let work = Work::new(&format.into(), metrics.iter().map(AsRef::as_ref));
+        let layout = Layout::new(&work, pairs);
+        let place = |n: usize| MotionPlaces { current: layout.plane(n, 0), earlier: [None; 2] };
+        let places: Vec<MotionPlaces> = (0..pairs).map(place).collect();
+        launches(&work, &layout, 1 << 40, &places)
+    }
+
+    #[test]
+    fn variants_share_what_they_have_in_common() {
+        let v0 = [metric("vif", &[]), metric("adm", &[]), metric("motion", &[])];
+        let count = scheduled(&v0, 2).len();
+        // Four statistics, three smaller pictures; four wavelets, four masks, one total; one motion.
+        assert_eq!(count, 7 + 9 + 1);
+        let neg = [
+            metric("vif", &[("vif_enhn_gain_limit", "1")]),
+            metric("adm", &[("adm_enhn_gain_limit", "1")]),
+            metric("adm", &[("adm_noise_weight", "0.1")]),
+        ];
+        let both: Vec<_> = v0.into_iter().chain(neg).collect();
+        assert_eq!(scheduled(&both, 2).len(), count + 5, "masks and total of one more variant");
+    }
+
+    #[test]
+    fn grids_cover_the_picture() {
+        let launches = scheduled(&[metric("vif", &[]), metric("adm", &[]), metric("motion", &[])], 3);
+        let grid = |kernel| launches.iter().find(|launch| launch.kernel == kernel).unwrap().grid;
+        assert_eq!(grid(Kernel::StatisticU8), [8, 135, 3]);
+        assert_eq!(grid(Kernel::DecimateU8), [8, 68, 6]);
+        assert_eq!(grid(Kernel::MotionU8), [8, 135, 3]);
+        assert_eq!(grid(Kernel::Total), [4, 1, 3]);
+        assert!(launches.iter().all(|launch| launch.grid.iter().all(|blocks| *blocks > 0)));
+    }
+
+    #[test]
+    fn motion_without_an_earlier_picture_has_no_address() {
+        let launches = scheduled(&[metric("motion", &[("motion_five_frame_window", "true")])], 2);
+        let Arguments::Motion(arguments) = launches[0].arguments else { panic!("{launches:?}") };
+        assert_eq!(arguments.earlier, [0; MAX_BATCH]);
+        assert!(arguments.current[1] > arguments.current[0] && arguments.current[2] == 0);
     }
 }

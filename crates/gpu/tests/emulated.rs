@@ -96,12 +96,20 @@ fn an_old_device_is_refused() {
 
 #[test]
 fn a_device_with_wrong_logarithms_is_refused() {
-    assert_fails(&["compare", "few"], "wrong", "the device's results differ from the CPU's: 2048 log2(34002)");
+    assert_fails(
+        &["compare", "few"],
+        "wrong",
+        "the device's results differ from the CPU's: 2048 log2(34002)",
+    );
 }
 
 #[test]
 fn exhausted_memory_is_named() {
-    assert_fails(&["compare", "few"], "memory", "the device's memory is exhausted: allocate device memory needs");
+    assert_fails(
+        &["compare", "few"],
+        "memory",
+        "the device's memory is exhausted: allocate device memory needs",
+    );
 }
 
 #[test]

@@ -386,7 +386,9 @@ impl Probed {
                 self.facts[side].hardware = decode.hwaccel;
                 Box::new(decoder)
             }
-            (None, tools, probe) => return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some())),
+            (None, tools, probe) => {
+                return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some()));
+            }
         })
     }
 
@@ -419,7 +421,12 @@ struct Again {
 
 impl Again {
     /// Small pictures of all its frames; `None` for what can be read only once.
-    fn strip(&self, tools: Option<&Tools>, decode: &DecodeOptions, view: View) -> Result<Option<Strip>, MediaError> {
+    fn strip(
+        &self,
+        tools: Option<&Tools>,
+        decode: &DecodeOptions,
+        view: View,
+    ) -> Result<Option<Strip>, MediaError> {
         if let (Some(probe), Some(tools)) = (&self.probe, tools) {
             let most = thumbnails::MOST + self.skip;
             let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
@@ -440,13 +447,21 @@ impl Again {
 }
 
 /// Reads both at once.
-fn scan(again: &[Again; 2], tools: Option<&Tools>, decode: &DecodeOptions, views: [View; 2]) -> Result<Option<Thumbnails>, MediaError> {
+fn scan(
+    again: &[Again; 2],
+    tools: Option<&Tools>,
+    decode: &DecodeOptions,
+    views: [View; 2],
+) -> Result<Option<Thumbnails>, MediaError> {
     let strip = |side: usize| again[side].strip(tools, decode, views[side]);
     let (reference, distorted) = std::thread::scope(|scope| {
         let other = scope.spawn(|| strip(1));
         (strip(0), joined(other))
     });
-    let sides = (reference.map_err(|error| error.on(Side::Reference))?, distorted.map_err(|error| error.on(Side::Distorted))?);
+    let sides = (
+        reference.map_err(|error| error.on(Side::Reference))?,
+        distorted.map_err(|error| error.on(Side::Distorted))?,
+    );
     Ok(match sides {
         (Some(reference), Some(distorted)) => Some(Thumbnails::new([reference, distorted])),
         _ => None,

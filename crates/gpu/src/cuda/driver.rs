@@ -187,19 +187,18 @@ unsafe impl Send for Pinned {}
 unsafe impl Sync for Pinned {}
 
 impl Pinned {
-    /// Zeros.
+    /// Of any content: zeros at first, or what an earlier owner left there.
     pub fn new(context: &Context, bytes: usize) -> Result<Self> {
         context.bind()?;
         // SAFETY: an allocation has no preconditions.
         let start = unsafe { result::malloc_host(bytes.max(1), sys::CU_MEMHOSTALLOC_PORTABLE) };
         let start = start.map_err(|error| fault("allocate pinned memory", bytes, error))?.cast::<u8>();
-        // SAFETY: the memory has `bytes` bytes, and bytes of zero are valid.
-        unsafe { start.write_bytes(0, bytes) };
         Ok(Self { context: context.clone(), start, bytes })
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `start` has `bytes` initialised bytes as long as `self` lives, and nobody writes while it is borrowed:
+        // SAFETY: `start` has `bytes` bytes as long as `self` lives, pages of the system that it or the driver has written
+        // (they are mapped and locked before the driver hands them out). Nobody writes while they are borrowed:
         // copies into pinned memory are only queued through an exclusive reference and awaited before the next one.
         unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
     }
@@ -340,7 +339,8 @@ unsafe impl Send for Stream {}
 impl Stream {
     pub fn new(context: &Context) -> Result<Self> {
         context.bind()?;
-        let stream = check("create a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
+        let stream =
+            check("create a stream", result::stream::create(result::stream::StreamKind::NonBlocking))?;
         Ok(Self { context: context.clone(), stream })
     }
 
@@ -363,9 +363,7 @@ impl Stream {
             let length = (height - 1) * from + width;
             let address = buffer.range(offset, length);
             // SAFETY: source and target have `length` bytes; the caller keeps both until the stream has passed.
-            return check(step, unsafe {
-                result::memcpy_htod_async(address, &bytes[..length], self.stream)
-            });
+            return check(step, unsafe { result::memcpy_htod_async(address, &bytes[..length], self.stream) });
         }
         let address = buffer.range(offset, (height - 1) * pitch + width);
         let copy = sys::CUDA_MEMCPY2D {

@@ -62,9 +62,15 @@ impl Kernels {
         }
         stream.read_back(&buffer, 0, &mut pinned, 4 * LOGARITHMS)?;
         stream.wait()?;
-        let values = pinned.bytes().chunks_exact(4).map(|four| i32::from_ne_bytes([four[0], four[1], four[2], four[3]]));
+        let values = pinned
+            .bytes()
+            .chunks_exact(4)
+            .map(|four| i32::from_ne_bytes([four[0], four[1], four[2], four[3]]));
         let pairs = values.zip(vif_log2()).enumerate();
-        match pairs.map(|(n, (value, entry))| (n, value, i32::from(*entry))).find(|(_, value, entry)| value != entry) {
+        match pairs
+            .map(|(n, (value, entry))| (n, value, i32::from(*entry)))
+            .find(|(_, value, entry)| value != entry)
+        {
             None => Ok(()),
             Some((n, value, entry)) => Err(DeviceError::SelfTest {
                 reason: format!("2048 log2({}) is {entry}, not {value}", n + LOGARITHMS),

@@ -3,18 +3,20 @@
 
 mod driver;
 mod kernels;
+mod pinned;
 mod session;
 
 use std::sync::Arc;
 
-use visus_video::{Allocator, Buffer};
+use visus_video::Allocator;
 
 use crate::device::{Device, DeviceInfo, Limits, Session};
 use crate::error::{CudaVersion, DeviceError};
 use crate::work::Work;
-use driver::{Context, Pinned, Properties};
+use driver::{Context, Properties};
 use kernels::Kernels;
 pub use kernels::PTX_FILES;
+use pinned::PinnedStock;
 pub use session::CudaSession;
 
 /// The devices of this machine, or why there are none.
@@ -41,6 +43,7 @@ pub struct CudaDevice {
     info: DeviceInfo,
     context: Context,
     kernels: Arc<Kernels>,
+    pinned: Arc<PinnedStock>,
 }
 
 impl CudaDevice {
@@ -59,7 +62,8 @@ impl CudaDevice {
         }
         let kernels = Arc::new(Kernels::new(&context)?);
         kernels.check_logarithms(&context)?;
-        Ok(Self { info: info(ordinal, version, properties), context, kernels })
+        let pinned = PinnedStock::new(&context);
+        Ok(Self { info: info(ordinal, version, properties), context, kernels, pinned })
     }
 
     /// Bytes of device memory that nobody has taken.
@@ -68,11 +72,7 @@ impl CudaDevice {
     }
 
     /// A session that also says what its launches take.
-    pub fn profiled_session(
-        &self,
-        work: &Work,
-        limits: Limits,
-    ) -> Result<CudaSession, DeviceError> {
+    pub fn profiled_session(&self, work: &Work, limits: Limits) -> Result<CudaSession, DeviceError> {
         CudaSession::new(&self.context, self.kernels.clone(), work.clone(), limits)
     }
 }
@@ -83,29 +83,10 @@ impl Device for CudaDevice {
     }
 
     fn allocator(&self) -> Arc<dyn Allocator> {
-        Arc::new(PinnedAllocator(self.context.clone()))
+        self.pinned.clone()
     }
 
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError> {
         Ok(Box::new(self.profiled_session(work, limits)?))
-    }
-}
-
-/// Gives pinned memory to pools of frames; where the system has no more of it, they use ordinary memory.
-struct PinnedAllocator(Context);
-
-impl Allocator for PinnedAllocator {
-    fn allocate(&self, bytes: usize) -> Option<Box<dyn Buffer>> {
-        Pinned::new(&self.0, bytes).ok().map(|pinned| Box::new(pinned) as Box<dyn Buffer>)
-    }
-}
-
-impl Buffer for Pinned {
-    fn bytes(&self) -> &[u8] {
-        Pinned::bytes(self)
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        Pinned::bytes_mut(self)
     }
 }

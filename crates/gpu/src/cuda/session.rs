@@ -78,11 +78,7 @@ impl CudaSession {
     }
 
     /// Milliseconds of every launch of a batch, each the mean of `rounds`, with nothing else on the device.
-    pub fn profile(
-        &mut self,
-        pairs: Vec<PairJob>,
-        rounds: usize,
-    ) -> Result<Vec<(Kernel, f32)>, DeviceError> {
+    pub fn profile(&mut self, pairs: Vec<PairJob>, rounds: usize) -> Result<Vec<(Kernel, f32)>, DeviceError> {
         let slot = self.free.last().ok_or(DeviceError::Batch { got: 1, allowed: 0 })?;
         let mut held = Vec::new();
         let places = self.upload(slot, &pairs, &mut held)?;
@@ -130,14 +126,19 @@ impl CudaSession {
             self.copy(slot, &pair.reference, self.layout.plane(n, 0), held)?;
             self.copy(slot, &pair.distorted, self.layout.plane(n, 1), held)?;
         }
-        let mut known: Vec<(*const u8, usize)> =
-            pairs.iter().enumerate().map(|(n, pair)| (start(&pair.reference), self.layout.plane(n, 0))).collect();
+        let mut known: Vec<(*const u8, usize)> = pairs
+            .iter()
+            .enumerate()
+            .map(|(n, pair)| (start(&pair.reference), self.layout.plane(n, 0)))
+            .collect();
         let mut extra = 0;
         let mut places = Vec::with_capacity(pairs.len());
         for (n, pair) in pairs.iter().enumerate() {
             let mut place = MotionPlaces { current: self.layout.plane(n, 0), earlier: [None; 2] };
             for (distance, picture) in pair.earlier.iter().enumerate() {
-                let Some(picture) = picture.as_ref().filter(|_| self.work.distances[distance]) else { continue };
+                let Some(picture) = picture.as_ref().filter(|_| self.work.distances[distance]) else {
+                    continue;
+                };
                 let found = known.iter().find(|(picture_start, _)| *picture_start == start(picture));
                 let offset = match found {
                     Some((_, offset)) => *offset,

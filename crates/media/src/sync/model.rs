@@ -150,7 +150,8 @@ impl Model<'_> {
             return change;
         }
         let frames = (to - from).unsigned_abs() as f32;
-        let repeats = if to > from { self.are_copies(before + 1, now) } else { self.changes.copies[1][frame] };
+        let repeats =
+            if to > from { self.are_copies(before + 1, now) } else { self.changes.copies[1][frame] };
         let price = match (repeats, to > from) {
             (true, _) => self.prices.copy,
             (false, true) => self.prices.drop,
@@ -161,7 +162,9 @@ impl Model<'_> {
 
     /// Whether all these frames of the reference repeat the one before each.
     fn are_copies(&self, from: i32, to: i32) -> bool {
-        let copy = |at: i32| usize::try_from(at).ok().and_then(|at| self.changes.copies[0].get(at)).is_some_and(|copy| *copy);
+        let copy = |at: i32| {
+            usize::try_from(at).ok().and_then(|at| self.changes.copies[0].get(at)).is_some_and(|copy| *copy)
+        };
         from < to && (from..to).all(copy)
     }
 

@@ -114,11 +114,13 @@ impl Plan {
         substitute(&mut fates, lengths, prior.open_ended);
         let doubts = (0..).zip(&way.states).zip(&way.rivals);
         // That a frame might as well be left out puts no other picture in its place.
-        let other = |own: &State, rival: &Rival| rival.extra < DOUBTFUL && (rival.state.paired || !own.paired);
-        let doubts = doubts.filter(|((_, own), rival)| other(own, rival)).map(|((distorted, own), rival)| Doubt {
-            distorted,
-            shift: (rival.state.paired && own.paired).then_some(rival.state.offset - own.offset),
-        });
+        let other =
+            |own: &State, rival: &Rival| rival.extra < DOUBTFUL && (rival.state.paired || !own.paired);
+        let doubts =
+            doubts.filter(|((_, own), rival)| other(own, rival)).map(|((distorted, own), rival)| Doubt {
+                distorted,
+                shift: (rival.state.paired && own.paired).then_some(rival.state.offset - own.offset),
+            });
         Self { doubts: doubts.collect(), fates }
     }
 

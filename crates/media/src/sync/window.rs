@@ -170,9 +170,8 @@ impl Windows {
         self.views = views;
         let looked = views.unwrap_or_default();
         for (side, window) in self.sides.iter_mut().enumerate() {
-            let look = |frame: &PooledFrame| {
-                Signature::of_view(frame, self.ranges[side], self.grid, looked[side])
-            };
+            let look =
+                |frame: &PooledFrame| Signature::of_view(frame, self.ranges[side], self.grid, looked[side]);
             window.signatures = window.held.iter().map(look).collect();
         }
     }

@@ -15,7 +15,7 @@ use crate::{Failure, compare, table};
 const SIZES: [(&str, usize, usize); 2] = [("1080p", 1920, 1080), ("4K", 3840, 2160)];
 
 /// Sets of metrics, as models need them.
-const SETS: [(&str, &[(&str, &[(&str, &str)])]); 3] = [
+const SETS: [(&str, &[compare::NamedMetric]); 3] = [
     ("v0.6.1", &[("vif", &[]), ("adm", &[("adm_skip_aim", "true")]), ("motion", &[])]),
     ("with aim", &[("vif", &[]), ("adm", &[]), ("motion", &[])]),
     (
@@ -67,7 +67,9 @@ fn kernels(device: &CudaDevice, name: &str, format: Format) -> Result<(), Failur
     let per_pair = |milliseconds: f32| milliseconds * 1000.0 / batch as f32;
     let mut rows: Vec<Vec<String>> = times
         .iter()
-        .map(|(kernel, milliseconds)| vec![kernel.name().to_owned(), format!("{:.2}", per_pair(*milliseconds))])
+        .map(|(kernel, milliseconds)| {
+            vec![kernel.name().to_owned(), format!("{:.2}", per_pair(*milliseconds))]
+        })
         .collect();
     let total: f32 = times.iter().map(|(_, milliseconds)| per_pair(*milliseconds)).sum();
     rows.push(vec!["all".to_owned(), format!("{total:.2}")]);

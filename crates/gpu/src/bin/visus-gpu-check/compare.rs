@@ -7,8 +7,11 @@ use visus_video::{Format, SharedFrame};
 use crate::pictures::{self, Kind};
 use crate::{Failure, table};
 
+/// A metric's name and its options.
+pub type NamedMetric = (&'static str, &'static [(&'static str, &'static str)]);
+
 /// Metrics with their options, so that every branch of the kernels is taken; with numerators and denominators.
-const METRICS: &[(&str, &[(&str, &str)])] = &[
+const METRICS: &[NamedMetric] = &[
     ("vif", &[("debug", "true")]),
     ("vif", &[("debug", "true"), ("vif_enhn_gain_limit", "1")]),
     ("vif", &[("debug", "true"), ("vif_enhn_gain_limit", "1.2")]),

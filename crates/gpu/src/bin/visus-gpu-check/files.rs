@@ -128,9 +128,8 @@ fn read(
             return;
         }
         let offset = (index * frame_bytes(format)) as u64;
-        let read = files.iter().zip(&mut pictures).try_for_each(|(file, picture)| {
-            read_luma(file, picture, offset)
-        });
+        let read =
+            files.iter().zip(&mut pictures).try_for_each(|(file, picture)| read_luma(file, picture, offset));
         if sender.send(read.map(|()| (index, pictures))).is_err() {
             return;
         }
