@@ -146,7 +146,7 @@ fn bench(
     let (width, height) = size.split_once('x').ok_or("a size is WIDTHxHEIGHT")?;
     let format = Format::new(width.parse()?, height.parse()?, Chroma::C420, depth)?;
     let names = if models.is_empty() { &["vmaf_v0.6.1"] } else { models };
-    let models: Vec<ModelSpec> = names.iter().map(|name| ModelSpec::version(*name).named(*name)).collect();
+    let models: Vec<ModelSpec> = names.iter().map(|name| ModelSpec::version(name).named(name)).collect();
     let plan = Plan::new(&models, &[], true)?.lean();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let score = |settings: &Settings| -> Result<(Outcome, f64), Failure> {
