@@ -9,13 +9,17 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod control;
 mod convert;
 mod decode;
 mod error;
 mod facts;
+mod geometry;
+mod input;
 mod open;
 mod pixfmt;
 mod probe;
+mod rescan;
 mod rgb;
 mod scale;
 mod sync;
@@ -23,13 +27,14 @@ mod tools;
 pub mod worst;
 
 pub use compare::{Comparability, Reason, Verdict};
+pub use control::{Control, OpenPair};
 pub use convert::{Converter, Shape};
 pub use decode::{DecodeOptions, Decoder};
 pub use error::MediaError;
 pub use facts::Facts;
-pub use open::{
-    Control, HD, Input, OpenPair, PairOptions, Probed, Scale, UHD, display_of, judge, open_one, open_pair,
-};
+pub use geometry::{HD, Scale, UHD, display_of};
+pub use input::Input;
+pub use open::{PairOptions, Probed, judge, open_one, open_pair};
 pub use pixfmt::Delivery;
 pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};

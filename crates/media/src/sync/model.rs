@@ -38,7 +38,7 @@ impl Prices {
         copy: 5.0,
         insert: 9.0,
         back: 4.5,
-        alone: 1.6,
+        alone: 4.0,
         foreign: 0.1,
         begin: 5.0,
         end: 3.0,
