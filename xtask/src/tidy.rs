@@ -13,8 +13,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("report", &["video", "metrics", "engine"]),
     ("media", &["child", "video", "metrics", "engine"]),
     ("scoring", &["video", "metrics", "engine", "report", "media"]),
-    ("tune", &["scoring", "child", "video", "metrics", "engine", "report", "media"]),
-    ("eval", &["child", "video", "metrics", "engine"]),
+    ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
+    ("eval", &["child", "video", "metrics", "engine", "report"]),
     ("server", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
     ("cli", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];

@@ -1,32 +1,55 @@
 //! A child process that cannot outlive its purpose.
 //!
-//! It runs in a process group of its own and is killed as a group, reaped, and held to a time limit. Where a launcher is
-//! configured, a supervisor stands between: it holds our pipe, and when that closes, for whatever reason, it ends every
-//! descendant (see [`supervise`]). Output is drained however much there is, and only its tail is kept.
+//! It runs in a process group of its own and is killed as a group, reaped, and held to a time limit. It inherits a short
+//! list of variables, none of them a secret. Where a launcher is configured, a supervisor stands between: it holds our pipe,
+//! and when that closes, for whatever reason, it ends every descendant (see [`supervise`]); and the child is confined to its
+//! [`Sandbox`]. Output is drained however much there is, and only its tail is kept.
 
 #![forbid(unsafe_code)]
 
+#[cfg(unix)]
+mod confine;
+mod drain;
+mod environment;
+mod path;
+mod protections;
+mod sandbox;
 mod stream;
 pub mod supervise;
 pub mod sweep;
 
-pub use stream::{Stream, Words};
+#[cfg(unix)]
+pub use confine::FURTHER_WRITE;
+pub use environment::FURTHER as FURTHER_ENVIRONMENT;
+pub use path::{is_program, on_path};
+pub use protections::Protections;
+pub use sandbox::Sandbox;
+pub use stream::{StderrTail, Stream};
 
 use std::ffi::OsString;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is to be run.
-#[derive(Clone, Debug)]
-pub struct Errand {
+use drain::Drain;
+use sandbox::Policy;
+
+#[cfg(not(unix))]
+const FURTHER_WRITE: &str = "VISUS_CHILD_WRITE";
+
+/// What is to be run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct ChildCommand {
     pub program: PathBuf,
     pub args: Vec<OsString>,
+    /// How long it may run; of a [`Stream`], how long it may be silent.
     pub limit: Duration,
+    /// How long a [`Stream`] may run altogether.
+    pub total: Option<Duration>,
+    /// Our own program, which supervises and confines the child. Without it neither happens.
     pub launcher: Option<PathBuf>,
+    pub sandbox: Sandbox,
 }
 
 /// How it ended by itself.
@@ -40,49 +63,45 @@ pub struct Finished {
 
 /// Why it did not.
 #[derive(Debug)]
-pub enum Broken {
+pub enum RunError {
     Start(io::Error),
     TimedOut,
     Cancelled,
 }
 
-/// Variables that children do not inherit.
-const SECRETS: [&str; 1] = ["VMAFX_MCP_HTTP_TOKEN"];
-/// How much of each output is kept.
-const TAIL: usize = 256 << 10;
 /// The longest wait between two looks at a child.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a supervisor may take to clear up, and how long pipes may stay open after the end.
 const PATIENCE: Duration = Duration::from_millis(600);
 
-/// Runs the errand to its end, or ends it. Whatever happens, afterwards no process of it is left.
+/// Runs a command to its end, or ends it. Whatever happens, afterwards no process of it is left.
 /// `cancelled` and `tick` are asked at every look at the child.
 pub fn run(
-    errand: &Errand,
+    command: &ChildCommand,
     cancelled: impl Fn() -> bool,
     mut tick: impl FnMut(),
-) -> Result<Finished, Broken> {
+) -> Result<Finished, RunError> {
     let started = Instant::now();
-    let mut running = Running::start(errand).map_err(Broken::Start)?;
+    let mut running = Running::start(command).map_err(RunError::Start)?;
     let mut pause = Duration::from_millis(1);
-    let broken = loop {
+    let error = loop {
         if running.is_over() {
             break None;
         }
         if cancelled() {
-            break Some(Broken::Cancelled);
+            break Some(RunError::Cancelled);
         }
-        if started.elapsed() >= errand.limit {
-            break Some(Broken::TimedOut);
+        if started.elapsed() >= command.limit {
+            break Some(RunError::TimedOut);
         }
         tick();
         std::thread::sleep(pause);
         pause = (pause * 2).min(LOOK_EVERY);
     };
     let code = running.end();
-    match broken {
-        Some(broken) => Err(broken),
-        None => Ok(Finished { code, stdout: running.stdout.take(), stderr: running.stderr.take() }),
+    match error {
+        Some(error) => Err(error),
+        None => Ok(Finished { code, stdout: running.stdout.take(), stderr: running.take_stderr() }),
     }
 }
 
@@ -92,42 +111,47 @@ struct Running {
     supervised: bool,
     stdout: Drain,
     stderr: Drain,
+    /// Our name and the child's name of each file that it was handed over open.
+    handles: Vec<(String, String)>,
     code: Option<i32>,
 }
 
 impl Running {
-    fn start(errand: &Errand) -> io::Result<Self> {
-        let mut running = Self::start_streaming(errand)?;
+    fn start(command: &ChildCommand) -> io::Result<Self> {
+        let mut running = Self::start_streaming(command)?;
         running.stdout = Drain::start(running.child.stdout.take());
         Ok(running)
     }
 
     /// Standard output stays in `child` for the caller to read.
-    fn start_streaming(errand: &Errand) -> io::Result<Self> {
-        let mut command = match &errand.launcher {
+    fn start_streaming(command: &ChildCommand) -> io::Result<Self> {
+        let supervised = command.launcher.is_some();
+        let (mut child, handles) = match &command.launcher {
             Some(launcher) => {
-                let mut command = Command::new(launcher);
-                command.arg(supervise::MARKER).arg(&errand.program);
-                command
+                let policy = Policy::new(&command.sandbox);
+                let mut child = Command::new(launcher);
+                child.arg(supervise::MARKER).args(policy.arguments()).arg(sandbox::END);
+                child.arg(&command.program).args(command.args.iter().map(|arg| policy.translated(arg)));
+                (child, policy.names())
             }
-            None => Command::new(&errand.program),
+            None => {
+                let mut child = Command::new(&command.program);
+                child.args(&command.args);
+                (child, Vec::new())
+            }
         };
-        command.args(&errand.args).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.stdin(if errand.launcher.is_some() { Stdio::piped() } else { Stdio::null() });
-        for name in SECRETS {
-            command.env_remove(name);
-        }
-        own_group(&mut command);
-        let mut child = spawn(&mut command)?;
+        child.stdout(Stdio::piped()).stderr(Stdio::piped());
+        child.stdin(if supervised { Stdio::piped() } else { Stdio::null() });
+        environment::reduce(&mut child);
+        own_group(&mut child);
+        let mut child = spawn(&mut child)?;
         let stderr = Drain::start(child.stderr.take());
-        let supervised = errand.launcher.is_some();
-        Ok(Self {
-            child,
-            supervised,
-            stdout: Drain { tail: Tail::default(), ended: None },
-            stderr,
-            code: None,
-        })
+        Ok(Self { child, supervised, stdout: Drain::default(), stderr, handles, code: None })
+    }
+
+    /// What the child wrote to standard error, with our names of its files.
+    fn take_stderr(&mut self) -> String {
+        with_our_names(self.stderr.take(), &self.handles)
     }
 
     /// Whether it has exited by itself. It is not reaped yet, so that its group can still be named.
@@ -173,51 +197,9 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Reads a pipe to its end on a thread of its own and keeps the tail, which can be looked at all the while.
-#[derive(Debug)]
-struct Drain {
-    tail: Tail,
-    ended: Option<Receiver<()>>,
-}
-
-type Tail = Arc<Mutex<Vec<u8>>>;
-
-impl Drain {
-    fn start(pipe: Option<impl Read + Send + 'static>) -> Self {
-        let tail = Tail::default();
-        let Some(mut pipe) = pipe else { return Self { tail, ended: None } };
-        let (send, receive) = channel();
-        let kept = Arc::clone(&tail);
-        let body = move || {
-            let mut piece = vec![0; 64 << 10];
-            while let Ok(count @ 1..) = pipe.read(&mut piece) {
-                let mut tail = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                tail.extend_from_slice(&piece[..count]);
-                if tail.len() > 2 * TAIL {
-                    let surplus = tail.len() - TAIL;
-                    tail.drain(..surplus);
-                }
-            }
-            // Nobody may be listening any more.
-            let _ = send.send(());
-        };
-        let spawned = std::thread::Builder::new().name("drain".to_owned()).spawn(body);
-        Self { tail, ended: spawned.is_ok().then_some(receive) }
-    }
-
-    /// The tail, as text. A pipe that somebody still holds open is not waited for.
-    fn take(&mut self) -> String {
-        if let Some(ended) = self.ended.take() {
-            let _ = ended.recv_timeout(PATIENCE);
-        }
-        tail_text(&self.tail)
-    }
-}
-
-fn tail_text(tail: &Tail) -> String {
-    let bytes = tail.lock().unwrap_or_else(PoisonError::into_inner);
-    let start = bytes.len().saturating_sub(TAIL);
-    String::from_utf8_lossy(&bytes[start..]).into_owned()
+/// A child's words with our names of the files that it knows by names of its own.
+fn with_our_names(text: String, handles: &[(String, String)]) -> String {
+    handles.iter().fold(text, |text, (ours, theirs)| sandbox::replace_path(&text, theirs, ours))
 }
 
 #[cfg(unix)]
@@ -260,7 +242,7 @@ fn pid(child: &Child) -> Option<rustix::process::Pid> {
     rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
-/// A supervisor tells a signal as a shell does.
+/// A supervisor reports a signal as a shell does.
 #[cfg(unix)]
 fn exit_code(status: std::process::ExitStatus, supervised: bool) -> i32 {
     use std::os::unix::process::ExitStatusExt;
@@ -275,16 +257,6 @@ fn exit_code(status: std::process::ExitStatus, supervised: bool) -> i32 {
 #[cfg(not(unix))]
 fn exit_code(status: std::process::ExitStatus, _supervised: bool) -> i32 {
     status.code().unwrap_or(-1)
-}
-
-/// Where a program is that was named without a folder.
-pub fn on_path(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_program(path))
-}
-
-pub fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|metadata| metadata.is_file())
 }
 
 #[cfg(all(test, unix))]

@@ -1,14 +1,15 @@
 //! A child whose standard output is read while it runs.
 //!
 //! The pipe is the only buffer between the two: a child that is faster than its reader waits. A child that says nothing for
-//! longer than the errand's limit is ended, and so is one whose reader is cancelled or goes away.
+//! longer than the command's limit is ended, and so is one whose reader is cancelled or goes away.
 
 use std::fmt;
 use std::io::{self, Read};
 use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
-use crate::{Broken, Errand, Finished, LOOK_EVERY, Running, Tail, tail_text};
+use crate::drain::Tail;
+use crate::{ChildCommand, Finished, LOOK_EVERY, RunError, Running};
 
 /// How long a child may take to exit after it has closed its output.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -17,15 +18,18 @@ const PIPE_BYTES: usize = 1 << 20;
 
 /// What a child has written to standard error so far; its end if that is much.
 #[derive(Clone, Debug)]
-pub struct Words(Tail);
+pub struct StderrTail {
+    tail: Tail,
+    handles: Vec<(String, String)>,
+}
 
-impl Words {
+impl StderrTail {
     pub fn text(&self) -> String {
-        tail_text(&self.0)
+        crate::with_our_names(self.tail.text(), &self.handles)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.lock().map_or(true, |tail| tail.is_empty())
+        self.tail.is_empty()
     }
 }
 
@@ -34,24 +38,30 @@ pub struct Stream {
     running: Running,
     pipe: Option<ChildStdout>,
     silence: Duration,
+    /// When the child has run for as long as it may, and how long that is.
+    deadline: Option<(Instant, Duration)>,
     cancelled: Box<dyn Fn() -> bool + Send>,
 }
 
 impl Stream {
-    /// Starts the errand. Its `limit` is how long the child may be silent while somebody waits for it; how long it runs
-    /// altogether is up to the reader. `cancelled` is asked at least every 20 ms while a read waits.
-    pub fn start(errand: &Errand, cancelled: impl Fn() -> bool + Send + 'static) -> Result<Self, Broken> {
-        let mut running = Running::start_streaming(errand).map_err(Broken::Start)?;
+    /// Starts the command. Its `limit` is how long the child may be silent while somebody waits for it, its `total` how long
+    /// it may run altogether. `cancelled` is asked at least every 20 ms while a read waits.
+    pub fn start(
+        command: &ChildCommand,
+        cancelled: impl Fn() -> bool + Send + 'static,
+    ) -> Result<Self, RunError> {
+        let deadline = command.total.and_then(|total| Some((Instant::now().checked_add(total)?, total)));
+        let mut running = Running::start_streaming(command).map_err(RunError::Start)?;
         let pipe = running.child.stdout.take();
         if let Some(pipe) = &pipe {
             widen(pipe);
         }
-        Ok(Self { running, pipe, silence: errand.limit, cancelled: Box::new(cancelled) })
+        Ok(Self { running, pipe, silence: command.limit, deadline, cancelled: Box::new(cancelled) })
     }
 
     /// Standard error, as it grows.
-    pub fn words(&self) -> Words {
-        Words(self.running.stderr.tail.clone())
+    pub fn stderr(&self) -> StderrTail {
+        StderrTail { tail: self.running.stderr.tail(), handles: self.running.handles.clone() }
     }
 
     /// Waits for the child to exit, which after the end of its output is a matter of moments; one that stays is killed.
@@ -62,21 +72,30 @@ impl Stream {
             std::thread::sleep(Duration::from_millis(1));
         }
         let code = self.running.end();
-        Finished { code, stdout: String::new(), stderr: self.running.stderr.take() }
+        Finished { code, stdout: String::new(), stderr: self.running.take_stderr() }
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(pipe) = &mut self.pipe else { return Ok(0) };
-        wait(pipe, self.silence, &self.cancelled)?;
+        wait(pipe, self.silence, self.deadline, &self.cancelled)?;
         pipe.read(into)
     }
 }
 
 /// Waits until there is something to read, or its end.
-fn wait(pipe: &ChildStdout, silence: Duration, cancelled: &dyn Fn() -> bool) -> io::Result<()> {
+fn wait(
+    pipe: &ChildStdout,
+    silence: Duration,
+    deadline: Option<(Instant, Duration)>,
+    cancelled: &dyn Fn() -> bool,
+) -> io::Result<()> {
     let since = Instant::now();
+    if let Some((_, total)) = deadline.filter(|(deadline, _)| since >= *deadline) {
+        let words = format!("it ran for more than the {:.1} s that are allowed", total.as_secs_f64());
+        return Err(io::Error::new(io::ErrorKind::TimedOut, words));
+    }
     while !readable(pipe, LOOK_EVERY)? {
         if cancelled() {
             return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "cancelled"));

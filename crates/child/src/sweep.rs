@@ -24,6 +24,7 @@ impl Janitor {
         let mut command = Command::new(launcher);
         command.arg(crate::supervise::MARKER).arg(MARKER).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        crate::environment::reduce(&mut command);
         crate::own_group(&mut command);
         crate::spawn(&mut command).map(Self)
     }

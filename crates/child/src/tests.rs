@@ -1,13 +1,15 @@
 //! Children that hang, crash, shout, breed and do not listen.
 
 use super::*;
+use std::io::Read;
+use std::sync::Arc;
 
-fn shell(script: &str, limit: Duration) -> Errand {
+fn shell(script: &str, limit: Duration) -> ChildCommand {
     let args = ["-c", script].map(OsString::from).to_vec();
-    Errand { program: PathBuf::from("/bin/sh"), args, limit, launcher: None }
+    ChildCommand { program: PathBuf::from("/bin/sh"), args, limit, ..ChildCommand::default() }
 }
 
-fn run_shell(script: &str) -> Result<Finished, Broken> {
+fn run_shell(script: &str) -> Result<Finished, RunError> {
     run(&shell(script, Duration::from_secs(20)), || false, || {})
 }
 
@@ -39,15 +41,15 @@ fn a_signal_is_a_negative_code() {
 #[test]
 fn endless_output_is_drained_and_cut() {
     let finished = run_shell("head -c 5000000 /dev/zero; echo end").unwrap();
-    assert_eq!(finished.stdout.len(), TAIL);
+    assert_eq!(finished.stdout.len(), drain::TAIL_BYTES);
     assert!(finished.stdout.ends_with("end\n"));
 }
 
 #[test]
 fn one_that_hangs_and_ignores_signals_ends_at_the_limit() {
     let started = Instant::now();
-    let errand = shell("trap '' TERM INT HUP; while :; do sleep 0.1; done", Duration::from_millis(200));
-    assert!(matches!(run(&errand, || false, || {}), Err(Broken::TimedOut)));
+    let command = shell("trap '' TERM INT HUP; while :; do sleep 0.1; done", Duration::from_millis(200));
+    assert!(matches!(run(&command, || false, || {}), Err(RunError::TimedOut)));
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
@@ -58,7 +60,7 @@ fn grandchildren_end_too() {
     let script = format!("sleep 60 & echo $! > {}; wait", file.display());
     let bred = || std::fs::read_to_string(&file).is_ok_and(|text| text.ends_with('\n'));
     let run = run(&shell(&script, Duration::from_secs(20)), bred, || {});
-    assert!(matches!(run, Err(Broken::Cancelled)));
+    assert!(matches!(run, Err(RunError::Cancelled)));
     let pid = std::fs::read_to_string(&file).unwrap();
     assert!(ends_soon(&pid));
 }
@@ -71,17 +73,21 @@ fn one_left_behind_by_a_child_that_exits_holds_nobody_up() {
     assert!(ends_soon(&finished.stdout));
 }
 
-/// Runs itself once more with a secret in its environment, where its own children must not find it.
+/// Runs itself once more with secrets in its environment, where its own children must not find them.
 #[test]
-fn secrets_are_not_inherited() {
-    if std::env::var_os(SECRETS[0]).is_some() {
-        assert!(!run_shell("env").unwrap().stdout.contains(SECRETS[0]));
+fn only_listed_variables_are_inherited() {
+    let secrets = ["VMAFX_MCP_HTTP_TOKEN", "AWS_SECRET_ACCESS_KEY", "VISUS_TEST_SECRET"];
+    if std::env::var_os(secrets[2]).is_some() {
+        let seen = run_shell("env").unwrap().stdout;
+        assert!(secrets.iter().all(|name| !seen.contains(name)), "{seen}");
+        assert!(seen.contains("VISUS_TEST_MARK=kept") && seen.contains("PATH="), "{seen}");
         return;
     }
     let this = std::env::current_exe().unwrap();
     let again = Command::new(this)
-        .args(["--exact", "tests::secrets_are_not_inherited"])
-        .env(SECRETS[0], "x")
+        .args(["--exact", "tests::only_listed_variables_are_inherited"])
+        .envs(secrets.map(|name| (name, "x")))
+        .envs([(FURTHER_ENVIRONMENT, "VISUS_TEST_MARK, ,a=b"), ("VISUS_TEST_MARK", "kept")])
         .output();
     let again = again.unwrap();
     assert!(
@@ -92,12 +98,21 @@ fn secrets_are_not_inherited() {
 
 #[test]
 fn what_is_not_there_cannot_start() {
-    let errand = Errand { program: "/nonexistent/vmaf".into(), ..shell("", Duration::from_secs(1)) };
-    assert!(matches!(run(&errand, || false, || {}), Err(Broken::Start(_))));
+    let command = ChildCommand { program: "/nonexistent/vmaf".into(), ..shell("", Duration::from_secs(1)) };
+    assert!(matches!(run(&command, || false, || {}), Err(RunError::Start(_))));
 }
 
 fn stream(script: &str, silence: Duration) -> Stream {
     Stream::start(&shell(script, silence), || false).unwrap()
+}
+
+#[test]
+fn a_stream_ends_at_its_total_however_much_it_says() {
+    let command = shell("while :; do echo a; done", Duration::from_secs(20));
+    let command = ChildCommand { total: Some(Duration::from_millis(300)), ..command };
+    let mut child = Stream::start(&command, || false).unwrap();
+    let error = io::copy(&mut child, &mut io::sink()).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
 }
 
 #[test]
@@ -115,7 +130,7 @@ fn a_silent_child_ends_at_the_limit() {
     let mut bytes = Vec::new();
     let error = child.read_to_end(&mut bytes).unwrap_err();
     assert_eq!((bytes.as_slice(), error.kind()), (&b"a\n"[..], io::ErrorKind::TimedOut));
-    let pid = child.words().text();
+    let pid = child.stderr().text();
     drop(child);
     assert!(ends_soon(&pid));
 }
@@ -125,15 +140,15 @@ fn a_cancelled_read_ends_at_once_and_the_child_with_it() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let fired = Arc::new(AtomicBool::new(false));
     let look = Arc::clone(&fired);
-    let errand = shell("echo $$ >&2; sleep 60 & wait", Duration::from_secs(50));
-    let mut child = Stream::start(&errand, move || look.load(Ordering::Relaxed)).unwrap();
-    let words = child.words();
-    while words.is_empty() {
+    let command = shell("echo $$ >&2; sleep 60 & wait", Duration::from_secs(50));
+    let mut child = Stream::start(&command, move || look.load(Ordering::Relaxed)).unwrap();
+    let stderr = child.stderr();
+    while stderr.is_empty() {
         std::thread::sleep(Duration::from_millis(1));
     }
     fired.store(true, Ordering::Relaxed);
     let error = child.read(&mut [0; 8]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
     drop(child);
-    assert!(ends_soon(&words.text()));
+    assert!(ends_soon(&stderr.text()));
 }

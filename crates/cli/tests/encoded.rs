@@ -181,6 +181,7 @@ fn a_batch_pairs_each_encode() {
     let output = common::visus()
         .current_dir(path)
         .env("VISUS_FFMPEG", path.join("noted"))
+        .env("VISUS_CHILD_WRITE", path)
         .args(["batch", "list.csv", "-o", "out.ndjson", "-q", "--per-frame", "-j4", "--scale", "reference"])
         .output()
         .unwrap();

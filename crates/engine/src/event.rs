@@ -1,25 +1,23 @@
-//! What a run tells while it runs.
+//! What a run reports while it runs.
 
 use visus_video::Format;
 
 use crate::Scores;
 
-/// Something happened. Frames are told in order, each once, when all their scores are known.
+/// Something happened. Frames come in order, each once, when all their scores are known.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Both inputs are open and comparable.
     Started {
         format: Format,
-        /// Pairs to score, where the inputs tell their length.
+        /// Pairs to score, where the lengths of the inputs are known.
         total: Option<u64>,
     },
     /// A listed frame is complete.
     Frame { index: u64, scores: &'a Scores },
     /// A pair was read and scored, listed or not.
     Progress { done: u64 },
-    /// Something a person should know.
-    Warning(&'a str),
 }
 
 /// Whether to go on.
@@ -29,7 +27,7 @@ pub enum Flow {
     Stop,
 }
 
-/// Receives events on the thread that called `run`.
+/// Receives events, on the thread that called `run` or that uses a session.
 pub trait Sink {
     fn event(&mut self, event: Event<'_>) -> Flow;
 }

@@ -1,13 +1,20 @@
 //! Where a run's frames come from: readers on threads of their own, or reading in turn with the work.
+//!
+//! A source is foreign code as far as a run is concerned: it may block, fail or panic. What it does is caught here, once
+//! for all modes of reading, so that a reader that dies is an error which names it and never the end of the video.
 
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use visus_video::{Pool, ReadError, Source};
+use visus_video::{Allocator, Format, Pool, ReadError, SharedFrame, Source};
 
-use crate::pair::{Differs, Read};
+use crate::Cancel;
+use crate::error::{EngineError, Role, Side, guarded};
+use crate::pair::Differs;
 use crate::run::PATIENCE;
-use crate::{Cancel, Side};
+
+/// What a reader hands over: a frame, the clean end (`None`), or why there is none.
+pub(crate) type Read = Result<Option<SharedFrame>, EngineError>;
 
 /// One of the two inputs, and how it is read.
 pub(crate) struct Input {
@@ -15,128 +22,136 @@ pub(crate) struct Input {
     pub side: Side,
     /// Frames to pass over first.
     pub skip: u64,
-    /// Frames that may be alive at the same time.
-    pub pool_size: usize,
-    pub chroma: Chroma,
+    pub chroma: ChromaReading,
+    pub pool: Pool,
+}
+
+/// The memory that frames are read into.
+pub(crate) fn frame_pool(format: Format, count: usize, allocator: Option<&Arc<dyn Allocator>>) -> Pool {
+    match allocator {
+        Some(allocator) => Pool::with_allocator(format, count, Arc::clone(allocator)),
+        None => Pool::new(format, count),
+    }
 }
 
 impl Input {
-    /// See [`Source::is_at_hand`].
-    pub fn is_at_hand(&self) -> bool {
-        self.source.is_at_hand()
+    /// See [`Source::never_blocks`].
+    pub fn never_blocks(&self) -> bool {
+        self.source.never_blocks()
     }
 
-    fn read(&mut self, pool: &Pool) -> Option<Read> {
-        let mut frame = pool.take()?;
-        let source = &mut self.source;
-        let more =
-            if self.chroma.is_wanted() { source.read(&mut frame) } else { source.read_luma(&mut frame) };
-        Some(more.map(|more| more.then(|| Arc::new(frame))))
+    /// The next frame; `None` if the pool was closed, so that nobody waits for one.
+    fn read(&mut self) -> Option<Read> {
+        if let Err(error) = self.pass_over_skipped() {
+            return Some(Err(error));
+        }
+        let mut frame = self.pool.take()?;
+        let all_planes = self.chroma.is_wanted();
+        let more = self.ask(
+            |source| {
+                if all_planes { source.read(&mut frame) } else { source.read_luma(&mut frame) }
+            },
+        );
+        Some(more.map(|more| more.then(|| SharedFrame::from(frame))))
     }
 
-    fn pass_over_skipped(&mut self) -> Result<(), ReadError> {
-        self.source.skip(std::mem::take(&mut self.skip)).map(|_| ())
+    fn pass_over_skipped(&mut self) -> Result<(), EngineError> {
+        match std::mem::take(&mut self.skip) {
+            0 => Ok(()),
+            skip => self.ask(|source| source.skip(skip)).map(|_| ()),
+        }
+    }
+
+    /// Asks the source for something. It is not asked again after an error or a panic.
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut dyn Source) -> Result<T, ReadError>,
+    ) -> Result<T, EngineError> {
+        let Self { source, side, .. } = self;
+        let failed = |source| EngineError::Read { side: *side, source };
+        guarded(&Role::Reader(*side), || question(&mut **source).map_err(failed))
     }
 }
 
 /// When the planes beside luma are read.
 #[derive(Clone, Debug)]
-pub(crate) enum Chroma {
+pub(crate) enum ChromaReading {
     Always,
     /// No metric looks at them, and once two pictures differ the question whether the inputs are identical is settled.
-    Until(Differs),
+    UntilDifferent(Differs),
 }
 
-impl Chroma {
+impl ChromaReading {
     fn is_wanted(&self) -> bool {
         match self {
             Self::Always => true,
-            Self::Until(differs) => !differs.is_set(),
+            Self::UntilDifferent(differs) => !differs.is_set(),
         }
     }
 }
 
 /// The frames of one side, one after another.
-pub(crate) trait Feed {
-    /// The next frame. A halt, or a reader that vanished, looks like the end.
+pub(crate) trait Feed: Send {
+    /// The next frame. At a halt there is none, which nobody takes for the end: whoever fired it ends the run.
     fn next(&mut self, halt: &Cancel) -> Read;
 }
 
-/// Reads when it is asked.
-pub(crate) struct Turn {
-    input: Input,
-    pool: Pool,
-}
+/// Reads when it is asked, on the thread that asks.
+pub(crate) struct DirectReader(pub Input);
 
-impl Turn {
-    pub fn new(input: Input) -> Self {
-        let pool = Pool::new(*input.source.format(), input.pool_size);
-        Self { input, pool }
-    }
-}
-
-impl Feed for Turn {
+impl Feed for DirectReader {
     fn next(&mut self, halt: &Cancel) -> Read {
         if halt.is_fired() {
             return Ok(None);
         }
-        self.input.pass_over_skipped()?;
-        self.input.read(&self.pool).unwrap_or(Ok(None))
+        self.0.read().unwrap_or(Ok(None))
     }
 }
 
 /// A thread that reads one input into frames of a pool. Dropping it lets the thread end.
-pub(crate) struct Reader {
+pub(crate) struct ReaderThread {
+    side: Side,
     frames: Receiver<Read>,
     pool: Pool,
 }
 
-impl Reader {
-    pub fn start(input: Input) -> Self {
-        let pool = Pool::new(*input.source.format(), input.pool_size);
-        let side = input.side;
+impl ReaderThread {
+    pub fn start(input: Input) -> Result<Self, EngineError> {
+        let (side, pool) = (input.side, input.pool.clone());
         // One frame read ahead; the pool bounds the rest.
         let (send, frames) = bounded(1);
-        let lender = pool.clone();
         let thread = std::thread::Builder::new().name(format!("read {side}"));
-        let spawned = thread.spawn({
-            let send = send.clone();
-            move || read_all(input, &lender, &send)
-        });
-        if let Err(error) = spawned {
-            // Nobody else holds the sender yet, so there is room.
-            let _ = send.send(Err(ReadError::Open { file: format!("{side} reader thread"), source: error }));
-        }
-        Self { frames, pool }
+        let spawned = thread.spawn(move || read_all(input, &send));
+        spawned.map_err(|source| EngineError::Start { who: Role::Reader(side), source })?;
+        Ok(Self { side, frames, pool })
     }
 }
 
-impl Feed for &Reader {
+impl Feed for ReaderThread {
     fn next(&mut self, halt: &Cancel) -> Read {
         while !halt.is_fired() {
             match self.frames.recv_timeout(PATIENCE) {
                 Ok(read) => return read,
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let reason = "its thread ended without a word".to_owned();
+                    return Err(EngineError::Died { who: Role::Reader(self.side), reason });
+                }
             }
         }
         Ok(None)
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReaderThread {
     fn drop(&mut self) {
         self.pool.close();
     }
 }
 
 /// Reads until the end, an error, or until nobody listens.
-fn read_all(mut input: Input, pool: &Pool, frames: &Sender<Read>) {
-    if let Err(error) = input.pass_over_skipped() {
-        let _ = frames.send(Err(error));
-        return;
-    }
-    while let Some(read) = input.read(pool) {
+fn read_all(mut input: Input, frames: &Sender<Read>) {
+    while let Some(read) = input.read() {
         let last = !matches!(read, Ok(Some(_)));
         if frames.send(read).is_err() || last {
             return;

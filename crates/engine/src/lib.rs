@@ -17,13 +17,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod backend;
 mod cancel;
 mod collect;
-mod crew;
+mod error;
 mod event;
 mod feed;
+mod frame_threads;
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod lane;
 pub mod model;
+mod outcome;
 mod pair;
 mod part;
 mod plan;
@@ -31,14 +36,27 @@ mod pooling;
 pub mod preset;
 mod run;
 mod scores;
+mod session;
+mod settings;
 mod span;
+mod stage;
 mod worker;
 
+pub use backend::{
+    Backend, BackendUsed, Device, DeviceError, DeviceId, DeviceLane, DevicePolicy, DeviceRequest, Fallback,
+    LaneRequest,
+};
 pub use cancel::Cancel;
+pub use error::{EngineError, Role, Side};
 pub use event::{Event, Flow, Silent, Sink};
+pub use lane::{FramePair, Job, Jobs, Lane, NextJob, PartialRow, RowSender, Ticket};
 pub use model::{ModelSource, ModelSpec, NamedModel};
-pub use part::{JoinError, Part, Row, join, run_part};
-pub use plan::{FeatureSpec, Plan, PlanError};
-pub use pooling::{Pooled, pool};
-pub use run::{EngineError, Outcome, Settings, Side, run};
+pub use outcome::Outcome;
+pub use part::{JoinError, Part, Row, join};
+pub use plan::{FeatureSpec, Plan, PlanError, PlannedMetric};
+pub use pooling::{Pooled, Pooling, listed, percentile, percentile_of, pool};
+pub use run::{run, run_part};
 pub use scores::{Column, Scores};
+pub use session::Session;
+pub use settings::{FrameRange, Settings};
+pub use visus_metrics::ClipInfo;

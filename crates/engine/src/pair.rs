@@ -1,51 +1,19 @@
-//! Pairing: two streams of frames become one stream of windows.
+//! Pairing: two streams of frames become one stream of jobs.
+//!
+//! [`Windows`] keeps the pairs that metrics look back at and makes a job of each new pair; a session that is given pairs
+//! uses it directly. [`Walk`] takes the frames of two feeds in step and pushes them into it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use visus_video::{PlaneView, PooledFrame, ReadError};
+use visus_video::PlaneView;
 
+use crate::error::{EngineError, Role, Side, guarded};
 use crate::feed::Feed;
+use crate::lane::{FramePair, Job, Jobs, NextJob, Ticket};
 use crate::span::Span;
-use crate::{Cancel, EngineError, Side};
-
-/// A frame that several windows share.
-pub(crate) type SharedFrame = Arc<PooledFrame>;
-
-/// What a reader hands over: a frame, the clean end (`None`), or why there is none.
-pub(crate) type Read = Result<Option<SharedFrame>, ReadError>;
-
-/// Two frames that belong together.
-#[derive(Clone, Debug)]
-pub(crate) struct FramePair {
-    pub reference: SharedFrame,
-    pub distorted: SharedFrame,
-}
-
-/// One unit of work: a pair and the pairs before it, newest first.
-#[derive(Debug)]
-pub(crate) struct Job {
-    pub index: u64,
-    /// Outside the span: only folds that look around want its row.
-    pub context: bool,
-    pub current: FramePair,
-    pub earlier: Vec<FramePair>,
-}
-
-/// How pairing ended.
-#[derive(Debug, Default)]
-pub(crate) struct PairEnd {
-    /// Pairs of the span.
-    pub frames: u64,
-    /// An input ended: nothing comes after the span.
-    pub ended: bool,
-    /// All pairs of the span were the same, sample for sample.
-    pub identical: bool,
-    /// The side that ended first, if the other one goes on.
-    pub shorter: Option<Side>,
-    pub error: Option<EngineError>,
-}
+use crate::{Cancel, Plan};
 
 /// Whether a pair was found to differ: from then on nobody asks for samples that no metric looks at.
 #[derive(Clone, Debug, Default)]
@@ -61,49 +29,132 @@ impl Differs {
     }
 }
 
-/// How two streams of frames become one of windows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pairing<'a> {
-    pub span: &'a Span,
-    /// Earlier pairs that a window shows.
-    pub history: usize,
-    /// Told once two pictures differ.
-    pub differs: &'a Differs,
+/// Makes jobs of pairs, each with the pairs before it.
+pub(crate) struct Windows {
+    span: Span,
+    step: u64,
+    /// Earlier pairs that a job shows.
+    history: usize,
+    /// All metrics of the plan.
+    places: Arc<[usize]>,
+    /// Set once two pictures differ.
+    differs: Differs,
+    /// Newest first.
+    earlier: VecDeque<FramePair>,
+    /// The next pair's number.
+    index: u64,
+    /// Pairs of the span so far.
+    frames: u64,
+    /// All pairs of the span were the same so far, sample for sample.
+    identical: bool,
 }
 
-impl<'a> Pairing<'a> {
-    pub fn walk<F: Feed>(self, reference: F, distorted: F) -> Walk<'a, F> {
-        let earlier = VecDeque::with_capacity(self.history + 1);
-        let end = PairEnd { identical: true, ..PairEnd::default() };
-        Walk { pairing: self, reference, distorted, earlier, index: self.span.read, over: false, end }
+impl Windows {
+    /// The first pair that is pushed has the number `index`.
+    pub fn new(plan: &Plan, span: Span, step: u64, index: u64, differs: Differs) -> Self {
+        let history = plan.history();
+        let earlier = VecDeque::with_capacity(history + 1);
+        let places = plan.all_places();
+        Self { span, step, history, places, differs, earlier, index, frames: 0, identical: true }
+    }
+
+    /// The next pair's number.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    pub fn identical(&self) -> bool {
+        self.identical
+    }
+
+    /// Whether no pair comes after the span if an input has no more frames now.
+    fn ends_span(&self) -> bool {
+        self.span.to.is_none_or(|to| self.index <= to)
+    }
+
+    /// Whether the span needs another pair.
+    pub fn wants_more(&self) -> bool {
+        self.span.reads(self.index)
+    }
+
+    /// The job of a pair, unless the pair lies outside the span or is there only to be looked back at.
+    pub fn push(&mut self, current: FramePair) -> Option<Job> {
+        let index = self.index;
+        self.index += 1;
+        if index < self.span.read || !self.span.reads(index) {
+            return None;
+        }
+        let job = self.job(index, &current);
+        self.earlier.push_front(current);
+        self.earlier.truncate(self.history);
+        job
+    }
+
+    fn job(&mut self, index: u64, current: &FramePair) -> Option<Job> {
+        let context = !self.span.contains(index);
+        if !context && self.identical && !same_pictures(current) {
+            self.identical = false;
+            self.differs.set();
+        }
+        if index < self.span.context {
+            return None;
+        }
+        self.frames += u64::from(!context);
+        let (listed, places) = (index.is_multiple_of(self.step), Arc::clone(&self.places));
+        Some(Job {
+            ticket: Ticket { index, listed, context, places },
+            current: current.clone(),
+            earlier: self.earlier.iter().cloned().collect(),
+        })
     }
 }
 
+/// How pairing ended.
+#[derive(Debug, Default)]
+pub(crate) struct PairEnd {
+    /// An input ended within the span or right behind it: no pair comes after the span.
+    pub ended: bool,
+    /// The side that ended first, if the other one goes on.
+    pub shorter: Option<Side>,
+    pub error: Option<EngineError>,
+}
+
 /// Two sides on their way, in step.
-pub(crate) struct Walk<'a, F> {
-    pairing: Pairing<'a>,
+pub(crate) struct Walk<F> {
     reference: F,
     distorted: F,
-    /// Newest first.
-    earlier: VecDeque<FramePair>,
-    index: u64,
+    pub windows: Windows,
     /// Nothing is asked of the sides any more: what they said last counts.
     over: bool,
-    /// How it ended, once there is no next window.
+    /// How it ended, once there is no next job.
     pub end: PairEnd,
 }
 
-impl<F: Feed> Walk<'_, F> {
-    /// The next window; none once a side has ended or failed, the span is done, or at a halt.
+impl<F: Feed> Walk<F> {
+    pub fn new(reference: F, distorted: F, windows: Windows) -> Self {
+        Self { reference, distorted, windows, over: false, end: PairEnd::default() }
+    }
+
+    /// The next job; none once a side has ended or failed, the span is done, or at a halt.
     pub fn next(&mut self, halt: &Cancel) -> Option<Job> {
-        while !self.over && self.pairing.span.reads(self.index) {
-            let current = next_pair(&mut self.reference, &mut self.distorted, halt, &mut self.end);
-            self.over = current.is_none();
-            let current = current?;
-            let job = self.window(&current);
-            self.index += 1;
-            self.earlier.push_front(current);
-            self.earlier.truncate(self.pairing.history);
+        let job = guarded(&Role::Pairing, || Ok(self.step(halt)));
+        job.unwrap_or_else(|error| {
+            (self.over, self.end.error) = (true, Some(error));
+            None
+        })
+    }
+
+    fn step(&mut self, halt: &Cancel) -> Option<Job> {
+        while !self.over && self.windows.wants_more() {
+            let Some(pair) = self.next_pair(halt) else {
+                self.over = true;
+                return None;
+            };
+            let job = self.windows.push(pair);
             if job.is_some() {
                 return job;
             }
@@ -111,45 +162,39 @@ impl<F: Feed> Walk<'_, F> {
         None
     }
 
-    /// The window of a pair, unless it is there only to be looked back at.
-    fn window(&mut self, current: &FramePair) -> Option<Job> {
-        let Pairing { span, differs, .. } = self.pairing;
-        let (index, context) = (self.index, !span.contains(self.index));
-        if !context && self.end.identical && !same_pictures(current) {
-            self.end.identical = false;
-            differs.set();
+    /// The next frame of both sides, or how they ended.
+    fn next_pair(&mut self, halt: &Cancel) -> Option<FramePair> {
+        let shorter = match (self.reference.next(halt), self.distorted.next(halt)) {
+            (Ok(Some(reference)), Ok(Some(distorted))) => return Some(FramePair { reference, distorted }),
+            (Ok(None), Ok(None)) => None,
+            (Ok(None), Ok(Some(_))) => Some(Side::Reference),
+            (Ok(Some(_)), Ok(None)) => Some(Side::Distorted),
+            (Err(error), _) | (_, Err(error)) => {
+                self.end.error = Some(error);
+                return None;
+            }
+        };
+        if self.windows.ends_span() {
+            (self.end.ended, self.end.shorter) = (true, shorter);
         }
-        if index < span.context {
-            return None;
-        }
-        self.end.frames += u64::from(!context);
-        Some(Job {
-            index,
-            context,
-            current: current.clone(),
-            earlier: self.earlier.iter().cloned().collect(),
-        })
+        None
     }
 }
 
-/// The next frame of both sides, or how they ended.
-fn next_pair(
-    reference: &mut impl Feed,
-    distorted: &mut impl Feed,
-    halt: &Cancel,
-    end: &mut PairEnd,
-) -> Option<FramePair> {
-    let failed = |side| move |source| EngineError::Read { side, source };
-    let reference = reference.next(halt).map_err(failed(Side::Reference));
-    let distorted = distorted.next(halt).map_err(failed(Side::Distorted));
-    match (reference, distorted) {
-        (Ok(Some(reference)), Ok(Some(distorted))) => return Some(FramePair { reference, distorted }),
-        (Ok(None), Ok(None)) => end.ended = true,
-        (Ok(None), Ok(Some(_))) => (end.ended, end.shorter) = (true, Some(Side::Reference)),
-        (Ok(Some(_)), Ok(None)) => (end.ended, end.shorter) = (true, Some(Side::Distorted)),
-        (Err(error), _) | (_, Err(error)) => end.error = Some(error),
+/// A walk that several workers share: whoever needs a job reads the next pair.
+pub(crate) struct SharedWalk<F> {
+    pub walk: Arc<Mutex<Walk<F>>>,
+    pub halt: Cancel,
+}
+
+impl<F: Feed> Jobs for SharedWalk<F> {
+    fn next(&mut self) -> Option<Job> {
+        self.walk.lock().unwrap_or_else(PoisonError::into_inner).next(&self.halt)
     }
-    None
+
+    fn try_next(&mut self) -> NextJob {
+        self.next().map_or(NextJob::Ended, |job| NextJob::Job(Box::new(job)))
+    }
 }
 
 /// Compares row by row and ends with the first difference, which in most pairs is in the first row.

@@ -4,15 +4,14 @@
 //! whole clip can tell (sums over it, the order of columns) needs the raw rows: a part brings them along, and
 //! joining sends them through the same folds and models that a single run uses.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use visus_video::Source;
-
+use crate::backend::BackendUsed;
 use crate::collect::Collector;
-use crate::run::run_span;
+use crate::lane::Ticket;
 use crate::span::Span;
-use crate::worker::RawRow;
-use crate::{Cancel, EngineError, Outcome, Plan, Settings, Silent, Sink};
+use crate::{Outcome, Plan, Silent};
 
 /// A pair's raw numbers: an entry per metric of the plan, empty where the metric skipped the pair.
 pub type Row = Vec<Vec<f64>>;
@@ -32,27 +31,6 @@ impl Part {
     pub fn end(&self) -> u64 {
         self.outcome.first_frame + self.outcome.frames
     }
-}
-
-/// Scores the pairs from `from` up to, not including, `to`. `Settings::frames` has no meaning here.
-pub fn run_part(
-    plan: &Plan,
-    reference: Box<dyn Source>,
-    distorted: Box<dyn Source>,
-    settings: &Settings,
-    (from, to): (u64, Option<u64>),
-    cancel: &Cancel,
-    sink: &mut dyn Sink,
-) -> Result<Part, EngineError> {
-    if let Some(to) = to.filter(|to| *to <= from) {
-        return Err(EngineError::EmptyPart { from, to });
-    }
-    let step = settings.subsample.max(1);
-    if !from.is_multiple_of(step) {
-        return Err(EngineError::UnlistedStart { from, step });
-    }
-    let span = Span::part(plan, from, to);
-    run_span(plan, reference, distorted, settings, span, true, cancel, sink)
 }
 
 /// Why parts do not make a clip.
@@ -83,11 +61,13 @@ pub fn join(plan: &Plan, parts: &[Part]) -> Result<Outcome, JoinError> {
         check_rows(plan, part)?;
     }
     let (format, subsample) = (first.outcome.format, first.outcome.subsample);
-    let mut collector = Collector::new(plan, &format, subsample, Span::first(None));
+    let (plan, places) = (Arc::new(plan.clone()), plan.all_places());
+    let mut collector = Collector::new(&plan, &format, subsample, Span::first(None));
     for part in parts {
         for (index, values) in (part.outcome.first_frame..).zip(&part.rows) {
-            let values = values.clone();
-            let _ = collector.take(RawRow { index, context: false, values }, &mut Silent);
+            let listed = index.is_multiple_of(subsample.max(1));
+            let ticket = Ticket { index, listed, context: false, places: Arc::clone(&places) };
+            let _ = collector.take(ticket.row(values.clone()), &mut Silent);
         }
     }
     Ok(Outcome {
@@ -99,8 +79,14 @@ pub fn join(plan: &Plan, parts: &[Part]) -> Result<Outcome, JoinError> {
         identical: parts.iter().all(|part| part.outcome.identical),
         scores: collector.finish(&mut Silent),
         elapsed: parts.iter().map(|part| part.outcome.elapsed).sum::<Duration>(),
-        level: first.outcome.level,
+        backend: joined_backend(first, parts),
     })
+}
+
+/// What the first part used; a fallback in any part is a fallback of the whole.
+fn joined_backend(first: &Part, parts: &[Part]) -> BackendUsed {
+    let fallback = parts.iter().find_map(|part| part.outcome.backend.fallback.clone());
+    BackendUsed { fallback, ..first.outcome.backend.clone() }
 }
 
 fn check_order(parts: &[Part]) -> Result<(), JoinError> {

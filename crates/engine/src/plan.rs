@@ -1,9 +1,11 @@
 //! What is computed: the metrics that models and features ask for, each once, and the columns they fill.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use visus_metrics::{ClipInfo, Key, Level, Metric, MetricError, Reach, registry};
+use visus_metrics::{ClipInfo, Info, Key, Level, Metric, MetricError, Options, Reach, registry};
 use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
@@ -49,23 +51,67 @@ pub enum PlanError {
     Load(#[from] LoadError),
 }
 
-/// A metric in the plan and where its columns start.
-pub(crate) struct PlannedMetric {
-    pub metric: Box<dyn Metric>,
-    pub first_column: usize,
+/// A metric in the plan: what it is, with which options, and where its columns start.
+#[derive(Clone)]
+pub struct PlannedMetric {
+    pub(crate) metric: Arc<dyn Metric>,
+    options: Options,
+    pub(crate) first_column: usize,
     /// Asked for by itself, not for a model.
     asked_for: bool,
+    is_lean: bool,
+}
+
+impl PlannedMetric {
+    pub fn metric(&self) -> &dyn Metric {
+        &*self.metric
+    }
+
+    pub fn info(&self) -> &'static Info {
+        self.metric.info()
+    }
+
+    /// All its options, those that were not given at their defaults.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether scores that nobody reads are left out, see [`Plan::lean`].
+    pub fn is_lean(&self) -> bool {
+        self.is_lean
+    }
+
+    /// Whether it is computed for every frame even where only each n-th is listed.
+    pub fn every_frame(&self) -> bool {
+        self.metric.needs().every_frame
+    }
+
+    /// Whether its fold looks at rows around a frame.
+    pub fn looks_around(&self) -> bool {
+        self.metric.reach() != Reach::default()
+    }
+
+    pub(crate) fn columns(&self) -> Range<usize> {
+        self.first_column..self.first_column + self.metric.keys().len()
+    }
+}
+
+impl fmt::Debug for PlannedMetric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PlannedMetric({}, {:?})", self.info().name, self.options)
+    }
 }
 
 /// A model in the plan: which columns it reads and where it writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PlannedModel {
-    pub model: NamedModel,
+    pub model: Arc<NamedModel>,
     pub inputs: Vec<usize>,
     pub first_column: usize,
 }
 
-/// Everything that a run computes.
+/// Everything that a run computes. A clone shares models and metrics and costs little.
+#[derive(Clone)]
 pub struct Plan {
     pub(crate) metrics: Vec<PlannedMetric>,
     pub(crate) models: Vec<PlannedModel>,
@@ -123,7 +169,8 @@ impl Plan {
                 place.is_some_and(|place| read.contains(&(planned.first_column + place)))
             };
             if let Some(lean) = planned.metric.lean(&is_read) {
-                planned.metric = lean;
+                planned.metric = lean.into();
+                planned.is_lean = true;
             }
         }
         self
@@ -131,7 +178,7 @@ impl Plan {
 
     /// The models whose scores the plan gives.
     pub fn models(&self) -> impl Iterator<Item = &NamedModel> {
-        self.models.iter().map(|planned| &planned.model)
+        self.models.iter().map(|planned| &*planned.model)
     }
 
     /// The metrics in the plan.
@@ -143,7 +190,7 @@ impl Plan {
     pub fn extra_columns(&self) -> impl Iterator<Item = &str> {
         let read: Vec<usize> = self.models.iter().flat_map(|model| model.inputs.iter().copied()).collect();
         self.metrics.iter().flat_map(move |planned| {
-            let columns = planned.first_column..planned.first_column + planned.metric.keys().len();
+            let columns = planned.columns();
             let used = columns.clone().any(|column| read.contains(&column));
             self.column_names[if used { 0..0 } else { columns }].iter().map(String::as_str)
         })
@@ -153,10 +200,6 @@ impl Plan {
     pub fn check_format(&self, format: &Format) -> Result<(), MetricError> {
         let clip = ClipInfo::from(*format);
         self.metrics.iter().try_for_each(|planned| planned.metric.extractor(&clip, Level::Scalar).map(drop))
-    }
-
-    pub fn predicts(&self) -> bool {
-        self.predict
     }
 
     /// How many earlier frames the metrics look at.
@@ -176,9 +219,22 @@ impl Plan {
         self.metrics.iter().all(|planned| planned.metric.luma_only())
     }
 
-    /// How many of the columns are features; those of models follow.
-    pub(crate) fn feature_columns(&self) -> usize {
-        self.metrics.iter().map(|planned| planned.metric.keys().len()).sum()
+    /// The places of all metrics.
+    pub(crate) fn all_places(&self) -> Arc<[usize]> {
+        (0..self.metrics.len()).collect()
+    }
+
+    /// The places of the metrics, by kind.
+    pub(crate) fn places_by_kind(&self) -> Vec<Vec<usize>> {
+        let mut kinds: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (place, planned) in self.metrics.iter().enumerate() {
+            let name = planned.info().name;
+            match kinds.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, places)) => places.push(place),
+                None => kinds.push((name, vec![place])),
+            }
+        }
+        kinds.into_iter().map(|(_, places)| places).collect()
     }
 
     fn add_inputs(&mut self, model: &NamedModel) -> Result<Vec<usize>, PlanError> {
@@ -187,10 +243,10 @@ impl Plan {
         for feature in &model.model.features {
             let unknown = || PlanError::UnknownFeature { label: label(), feature: feature.name.clone() };
             let info = registry::by_feature(&feature.name).ok_or_else(unknown)?;
-            let metric = registry::build(info, &feature.options)
+            let (metric, options) = build(info, &feature.options)
                 .map_err(|source| PlanError::ModelFeature { label: label(), source })?;
             let key = metric.keys().iter().position(|key| key.feature == feature.name).ok_or_else(unknown)?;
-            inputs.push(self.add_metric(metric) + key);
+            inputs.push(self.add_metric(metric, options) + key);
         }
         Ok(inputs)
     }
@@ -200,9 +256,9 @@ impl Plan {
             name: feature.metric.clone(),
             known: registry::METRICS.iter().map(|info| info.name).collect::<Vec<_>>().join(", "),
         })?;
-        let metric = registry::build(info, &feature.options)
+        let (metric, options) = build(info, &feature.options)
             .map_err(|source| PlanError::Feature { name: feature.metric.clone(), source })?;
-        let first_column = self.add_metric(metric);
+        let first_column = self.add_metric(metric, options);
         let added = self.metrics.iter_mut().filter(|planned| planned.first_column == first_column);
         added.for_each(|planned| planned.asked_for = true);
         Ok(())
@@ -210,13 +266,14 @@ impl Plan {
 
     /// Adds a metric unless its like is there, and returns its first column. Like libvmaf, metrics are alike if their
     /// names with the options that show in names are: options that do not show do not make a second run.
-    fn add_metric(&mut self, metric: Box<dyn Metric>) -> usize {
+    pub(crate) fn add_metric(&mut self, metric: Box<dyn Metric>, options: Options) -> usize {
         if let Some(planned) = self.metrics.iter().find(|planned| alike(&*planned.metric, &*metric)) {
             return planned.first_column;
         }
         let first_column = self.column_names.len();
         self.column_names.extend(metric.keys().iter().map(|key| key.name.clone()));
-        self.metrics.push(PlannedMetric { metric, first_column, asked_for: false });
+        let metric = metric.into();
+        self.metrics.push(PlannedMetric { metric, options, first_column, asked_for: false, is_lean: false });
         first_column
     }
 
@@ -225,7 +282,7 @@ impl Plan {
         for (model, inputs) in loaded {
             let first_column = self.column_names.len();
             self.column_names.extend(model.column_names());
-            self.models.push(PlannedModel { model, inputs, first_column });
+            self.models.push(PlannedModel { model: Arc::new(model), inputs, first_column });
         }
     }
 
@@ -249,6 +306,13 @@ impl Plan {
         }
         order
     }
+}
+
+/// Sets a metric's options from text, and keeps them for devices that map the metric to a kernel of theirs.
+fn build(info: &'static Info, given: &[(String, String)]) -> Result<(Box<dyn Metric>, Options), MetricError> {
+    let options = Options::parse(info.options, given)
+        .map_err(|source| MetricError::Option { metric: info.name, source })?;
+    Ok(((info.build)(info, &options)?, options))
 }
 
 fn alike(a: &dyn Metric, b: &dyn Metric) -> bool {

@@ -1,117 +1,37 @@
-//! A run: readers, pairing, workers and collection, each on threads of their own.
+//! A run: two sources are read, paired, computed and collected.
+//!
+//! Who reads depends on the sources and on the number of threads; see [`Reading`]. In every mode a source that dies, a
+//! worker that panics or a device that fails ends the run with an error that names it, and the result is checked for
+//! completeness before it is handed out: a run never gives a short result as if it were whole.
 
-use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
-use visus_metrics::{ClipInfo, Level, MetricError};
-use visus_video::{Format, ReadError, Source};
+use visus_video::{Format, Source};
 
+use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
-use crate::feed::{Chroma, Input, Reader, Turn};
-use crate::pair::{Differs, Job, PairEnd, Pairing};
+use crate::error::{EngineError, Role, Side};
+use crate::feed::{ChromaReading, DirectReader, Feed, Input, ReaderThread, frame_pool};
+use crate::pair::{Differs, SharedWalk, Walk, Windows};
 use crate::part::Part;
 use crate::span::Span;
-use crate::worker::{RawRow, Worker};
-use crate::{Cancel, Event, Flow, Plan, Scores, Sink};
-
-/// How a run is done.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Workers; at least one.
-    pub threads: usize,
-    /// List every n-th frame only.
-    pub subsample: u64,
-    /// At most so many pairs.
-    pub frames: Option<u64>,
-    pub skip_reference: u64,
-    pub skip_distorted: u64,
-    pub level: Level,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
-            subsample: 1,
-            frames: None,
-            skip_reference: 0,
-            skip_distorted: 0,
-            level: Level::detect(),
-        }
-    }
-}
-
-/// One of the two inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Reference,
-    Distorted,
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == Self::Reference { "reference" } else { "distorted" })
-    }
-}
-
-/// What a finished run found.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    pub format: Format,
-    /// The first pair's number in the clip; scores are counted from it. Not 0 in a part of a clip.
-    pub first_frame: u64,
-    /// Pairs that were scored.
-    pub frames: u64,
-    pub subsample: u64,
-    /// The side that ended first, where the other one went on.
-    pub shorter: Option<Side>,
-    /// The two inputs are the same, sample for sample.
-    pub identical: bool,
-    pub scores: Scores,
-    pub elapsed: Duration,
-    pub level: Level,
-}
-
-impl Outcome {
-    /// Pairs per second.
-    pub fn fps(&self) -> f64 {
-        self.frames as f64 / self.elapsed.as_secs_f64()
-    }
-}
-
-/// Why a run gave no result.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    #[error("the inputs cannot be compared: {reference} against {distorted}")]
-    Incompatible { reference: Format, distorted: Format },
-    #[error("reading the {side} video failed")]
-    Read { side: Side, source: ReadError },
-    #[error(transparent)]
-    Metric(#[from] MetricError),
-    #[error("a part from frame {from} to {to} has no frame")]
-    EmptyPart { from: u64, to: u64 },
-    #[error("a part must begin with a frame that is listed: {from} is not a multiple of the step {step}")]
-    UnlistedStart { from: u64, step: u64 },
-    #[error("there is no pair of frames to score")]
-    NoFrames,
-    #[error("cancelled")]
-    Cancelled,
-}
+use crate::stage::{Capacity, Stage};
+use crate::worker::{Worker, WorkerSetup};
+use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Settings, Sink};
 
 /// How long a wait lasts before it looks at the cancel switch.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Frames of one input that are alive at the same time: one per worker, those that metrics look back at, one being read or
-/// ready, and more of these where several workers may ask at once. A frame that was used a moment ago is still in the
-/// caches, so fewer are better than many.
-fn pool_size(threads: usize, history: usize) -> usize {
-    threads + history + 1 + threads / 2
+/// ready, and more of these where several workers may ask at once; and those that a device holds, with one that waits for
+/// it. A frame that was used a moment ago is still in the caches, so fewer are better than many.
+fn pool_size(threads: usize, history: usize, on_device: Option<usize>) -> usize {
+    threads + history + 1 + threads / 2 + on_device.map_or(0, |in_flight| in_flight + 1)
 }
 
-/// Workers, and the hands of each. Frames are shared out among workers; where there are fewer frames than threads, each
-/// frame gets several hands.
+/// Workers, and the threads of each. Frames are shared out among workers; where there are fewer frames than threads, each
+/// frame gets several threads.
 fn division_of_work(threads: usize, frames: Option<u64>) -> (usize, usize) {
     let threads = threads.max(1);
     let workers =
@@ -129,216 +49,281 @@ pub fn run(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Outcome, EngineError> {
-    let span = Span::first(settings.frames);
-    Ok(run_span(plan, reference, distorted, settings, span, false, cancel, sink)?.outcome)
+    let run = Run::new(plan, settings, [&*reference, &*distorted], cancel, sink)?;
+    Ok(run.score([reference, distorted], false)?.outcome)
 }
 
-/// A run over a span of the clip.
-pub(crate) fn run_span(
+/// The same, with the raw rows that [`join`](crate::join) makes a whole of. The range in the settings says which part.
+pub fn run_part(
     plan: &Plan,
     reference: Box<dyn Source>,
     distorted: Box<dyn Source>,
     settings: &Settings,
-    span: Span,
-    keep_rows: bool,
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Part, EngineError> {
-    let started = Instant::now();
-    let format = common_format(&*reference, &*distorted)?;
-    let total = expected_frames(&*reference, &*distorted, settings, &span);
-    let (threads, hands) = division_of_work(settings.threads, total);
-    let clip = ClipInfo { format, frame_rate: reference.frame_rate() };
-    let workers: Result<Vec<_>, _> =
-        (0..threads).map(|_| Worker::new(plan, &clip, settings.level, settings.subsample, hands)).collect();
-    let mut workers = workers?;
-    if sink.event(Event::Started { format, total }) == Flow::Stop {
-        cancel.fire();
+    let run = Run::new(plan, settings, [&*reference, &*distorted], cancel, sink)?;
+    run.score([reference, distorted], true)
+}
+
+/// A run that is about to begin.
+struct Run<'a> {
+    started: Instant,
+    plan: Arc<Plan>,
+    settings: &'a Settings,
+    cancel: &'a Cancel,
+    sink: &'a mut dyn Sink,
+    clip: ClipInfo,
+    span: Span,
+    workers: Vec<Worker>,
+    device: Option<OpenDevice>,
+    backend: BackendUsed,
+}
+
+impl<'a> Run<'a> {
+    /// Checks that the inputs can be compared and the metrics can score them.
+    fn new(
+        plan: &Plan,
+        settings: &'a Settings,
+        sources: [&dyn Source; 2],
+        cancel: &'a Cancel,
+        sink: &'a mut dyn Sink,
+    ) -> Result<Self, EngineError> {
+        let started = Instant::now();
+        let plan = Arc::new(plan.clone());
+        let span = settings.span(&plan)?;
+        let clip = common_clip(sources)?;
+        let total = expected_frames(sources, settings, &span);
+        let (device, backend) = settings.backend.open(&plan, &clip)?;
+        let setup = WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref())?;
+        let (count, threads_per_frame) = division_of_work(settings.threads, total);
+        let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
+        let workers = workers?;
+        if sink.event(Event::Started { format: clip.format, total }) == Flow::Stop {
+            cancel.fire();
+        }
+        Ok(Self { started, plan, settings, cancel, sink, clip, span, workers, device, backend })
     }
-    let size = pool_size(threads, plan.history());
-    let skips = [settings.skip_reference, settings.skip_distorted].map(|skip| skip.saturating_add(span.read));
-    let differs = Differs::default();
-    let chroma = if plan.luma_only() { Chroma::Until(differs.clone()) } else { Chroma::Always };
-    let inputs = [
-        Input {
-            source: reference,
-            side: Side::Reference,
-            skip: skips[0],
-            pool_size: size,
-            chroma: chroma.clone(),
-        },
-        Input { source: distorted, side: Side::Distorted, skip: skips[1], pool_size: size, chroma },
-    ];
-    let mut collector = Collector::new(plan, &format, settings.subsample, span);
-    if keep_rows {
-        collector = collector.keeping_rows();
+
+    fn score(mut self, sources: [Box<dyn Source>; 2], keep_rows: bool) -> Result<Part, EngineError> {
+        let differs = Differs::default();
+        let inputs = self.inputs(sources, &differs);
+        let (step, span) = (self.settings.step(), self.span);
+        let windows = Windows::new(&self.plan, span, step, span.read, differs);
+        let mut collector = Collector::new(&self.plan, &self.clip.format, step, span);
+        if keep_rows {
+            collector = collector.keeping_rows();
+        }
+        let walked = match self.reading(&inputs) {
+            Reading::OneThread => self.on_one_thread(inputs, windows, &mut collector),
+            Reading::ByWorkers => self.with_reading_workers(inputs, windows, &mut collector),
+            Reading::OwnThreads => self.with_reader_threads(inputs, windows, &mut collector),
+        }?;
+        self.finish(walked, collector)
     }
-    let pairing = Pairing { span: &span, history: plan.history(), differs: &differs };
-    let team = Team { workers: &mut workers, pairing, collector: &mut collector, cancel };
-    let end = match reading(settings.threads, &inputs) {
-        Reading::Alone => team.alone(inputs, sink),
-        Reading::InTurn => team.in_turn(inputs, sink),
-        Reading::Apart => team.apart(inputs, sink),
-    };
-    let end = check_end(end?)?;
-    let rows = collector.take_rows();
-    let outcome = Outcome {
-        format,
-        first_frame: span.from,
-        frames: end.frames,
-        subsample: settings.subsample.max(1),
-        shorter: end.shorter,
-        identical: end.identical,
-        scores: collector.finish(sink),
-        elapsed: started.elapsed(),
-        level: settings.level,
-    };
-    Ok(Part { outcome, ended: end.ended, rows })
+
+    fn inputs(&self, sources: [Box<dyn Source>; 2], differs: &Differs) -> [Input; 2] {
+        let on_device = self.device.as_ref().map(|device| device.lane.in_flight());
+        let size = pool_size(self.workers.len(), self.plan.history(), on_device);
+        let allocator = self.settings.backend.allocator().filter(|_| on_device.is_some());
+        let input = |source: Box<dyn Source>, side, skip: u64| Input {
+            source,
+            side,
+            skip: skip.saturating_add(self.span.read),
+            chroma: if self.plan.luma_only() {
+                ChromaReading::UntilDifferent(differs.clone())
+            } else {
+                ChromaReading::Always
+            },
+            pool: frame_pool(self.clip.format, size, allocator.as_ref()),
+        };
+        let [reference, distorted] = sources;
+        [
+            input(reference, Side::Reference, self.settings.skip_reference),
+            input(distorted, Side::Distorted, self.settings.skip_distorted),
+        ]
+    }
+
+    /// What has to be waited for is read by threads that can wait, and so is what a device computes, which takes jobs in
+    /// its own time. With as many workers as processors, dedicated readers would only steal time from them.
+    fn reading(&self, inputs: &[Input; 2]) -> Reading {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.settings.threads;
+        if self.device.is_some() || !inputs.iter().all(Input::never_blocks) {
+            Reading::OwnThreads
+        } else if threads <= 1 {
+            Reading::OneThread
+        } else if threads >= processors() {
+            Reading::ByWorkers
+        } else {
+            Reading::OwnThreads
+        }
+    }
+
+    /// This thread does everything, with the only worker there is.
+    fn on_one_thread(
+        &mut self,
+        inputs: [Input; 2],
+        windows: Windows,
+        collector: &mut Collector,
+    ) -> Result<Walked, EngineError> {
+        let [reference, distorted] = inputs.map(DirectReader);
+        let mut walk = Walk::new(reference, distorted, windows);
+        let Some(worker) = self.workers.first_mut() else { unreachable!("there is at least one worker") };
+        while let Some(job) = walk.next(self.cancel) {
+            let row = worker.row(&job)?;
+            drop(job);
+            if collector.take(row, self.sink) == Flow::Stop {
+                return Err(EngineError::Cancelled);
+            }
+        }
+        if self.cancel.is_fired() { Err(EngineError::Cancelled) } else { Walked::from(walk) }
+    }
+
+    /// Workers read by turns; this thread collects.
+    fn with_reading_workers(
+        &mut self,
+        inputs: [Input; 2],
+        windows: Windows,
+        collector: &mut Collector,
+    ) -> Result<Walked, EngineError> {
+        let [reference, distorted] = inputs.map(DirectReader);
+        let walk = Arc::new(Mutex::new(Walk::new(reference, distorted, windows)));
+        let halt = Halt::default();
+        let (mut stage, _) = Stage::new(&self.plan, Capacity::For(self.workers.len()), None)?;
+        for worker in self.workers.drain(..) {
+            let jobs = SharedWalk { walk: Arc::clone(&walk), halt: halt.0.clone() };
+            stage.add_worker_on(worker, jobs)?;
+        }
+        stage.seal();
+        let result = stage.gather_all(collector, self.cancel, self.sink);
+        drop((halt, stage));
+        result?;
+        let walk = Arc::into_inner(walk).map(Mutex::into_inner);
+        let walk = walk.map(|walk| walk.unwrap_or_else(PoisonError::into_inner));
+        walk.map_or_else(|| Err(lost_pairing()), Walked::from)
+    }
+
+    /// Readers, pairing and lanes on threads of their own; this one collects.
+    fn with_reader_threads(
+        &mut self,
+        inputs: [Input; 2],
+        windows: Windows,
+        collector: &mut Collector,
+    ) -> Result<Walked, EngineError> {
+        let [reference, distorted] = inputs.map(ReaderThread::start);
+        let mut walk = Walk::new(reference?, distorted?, windows);
+        let capacity = Capacity::For(self.workers.len());
+        let (mut stage, mut dispatcher) = Stage::new(&self.plan, capacity, self.device.take())?;
+        for worker in self.workers.drain(..) {
+            stage.add_worker(worker)?;
+        }
+        stage.seal();
+        let result = std::thread::scope(|scope| {
+            // Declared first, dropped last: pairing ends when the halt is fired or nobody takes jobs any more.
+            let halt = Halt::default();
+            let (walk, halted) = (&mut walk, halt.0.clone());
+            let pairing = move || {
+                while let Some(job) = walk.next(&halted) {
+                    if dispatcher.submit(job).is_none() {
+                        break;
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name("pair frames".to_owned());
+            let spawned = thread.spawn_scoped(scope, pairing);
+            spawned.map_err(|source| EngineError::Start { who: Role::Pairing, source })?;
+            let result = stage.gather_all(collector, self.cancel, self.sink);
+            drop(halt);
+            self.backend.fallback = stage.fallback.take().or(self.backend.fallback.take());
+            drop(stage);
+            result
+        });
+        result.and_then(|()| Walked::from(walk))
+    }
+
+    fn finish(self, walked: Walked, mut collector: Collector) -> Result<Part, EngineError> {
+        let Walked { frames, identical, ended, shorter } = walked;
+        if frames == 0 {
+            return Err(EngineError::NoFrames);
+        }
+        collector.check_complete(frames)?;
+        let rows = collector.take_rows();
+        let outcome = Outcome {
+            format: self.clip.format,
+            first_frame: self.span.from,
+            frames,
+            subsample: self.settings.step(),
+            shorter,
+            identical,
+            scores: collector.finish(self.sink),
+            elapsed: self.started.elapsed(),
+            backend: self.backend,
+        };
+        Ok(Part { outcome, ended, rows })
+    }
 }
 
 /// Who reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
     /// The one thread that does everything.
-    Alone,
-    /// Whichever worker wants a frame next.
-    InTurn,
-    /// Threads of their own.
-    Apart,
+    OneThread,
+    /// Whichever worker needs a pair next.
+    ByWorkers,
+    /// Threads that do nothing else.
+    OwnThreads,
 }
 
-/// What has to be waited for is read by threads that can wait. Files are at hand: `--threads 1` is one thread then, and where
-/// there are no processors beyond the workers', readers of their own would only push those aside.
-fn reading(threads: usize, inputs: &[Input; 2]) -> Reading {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    if !inputs.iter().all(Input::is_at_hand) {
-        Reading::Apart
-    } else if threads <= 1 {
-        Reading::Alone
-    } else if threads >= processors() {
-        Reading::InTurn
-    } else {
-        Reading::Apart
+/// Fires when it is dropped, also by a panic: threads that still wait then wake up and end.
+#[derive(Default)]
+struct Halt(Cancel);
+
+impl Drop for Halt {
+    fn drop(&mut self) {
+        self.0.fire();
     }
 }
 
-/// Those who work on a run, and what they share.
-struct Team<'a, 'b, 'c> {
-    workers: &'a mut [Worker<'b>],
-    pairing: Pairing<'a>,
-    collector: &'a mut Collector<'c>,
-    cancel: &'a Cancel,
+/// What a walk over both inputs found.
+struct Walked {
+    frames: u64,
+    identical: bool,
+    ended: bool,
+    shorter: Option<Side>,
 }
 
-impl Team<'_, '_, '_> {
-    /// This thread does everything, with the only worker there is.
-    fn alone(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
-        let [reference, distorted] = inputs.map(Turn::new);
-        let mut walk = self.pairing.walk(reference, distorted);
-        let [worker] = self.workers else { unreachable!("one thread has one worker") };
-        while let Some(job) = walk.next(self.cancel) {
-            if self.collector.take(worker.row(&job)?, sink) == Flow::Stop {
-                return Err(EngineError::Cancelled);
-            }
-        }
-        if self.cancel.is_fired() { Err(EngineError::Cancelled) } else { Ok(walk.end) }
-    }
-
-    /// Workers read by turns; this thread collects.
-    fn in_turn(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
-        let [reference, distorted] = inputs.map(Turn::new);
-        let walk = Mutex::new(self.pairing.walk(reference, distorted));
-        let next = |halt: &Cancel| walk.lock().unwrap_or_else(PoisonError::into_inner).next(halt);
-        let halt = Cancel::new();
-        let result = std::thread::scope(|scope| {
-            let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * self.workers.len());
-            for worker in self.workers {
-                let (next, rows, halt) = (&next, rows.clone(), &halt);
-                scope.spawn(move || worker.work(std::iter::from_fn(|| next(halt)), &rows));
-            }
-            drop(rows);
-            let result = gather(&row_queue, self.collector, self.cancel, sink);
-            halt.fire();
-            result
-        });
-        result.map(|()| walk.into_inner().unwrap_or_else(PoisonError::into_inner).end)
-    }
-
-    /// Readers, pairing and workers on threads of their own; this one collects.
-    fn apart(self, inputs: [Input; 2], sink: &mut dyn Sink) -> Result<PairEnd, EngineError> {
-        let [reference, distorted] = inputs.map(Reader::start);
-        let mut walk = self.pairing.walk(&reference, &distorted);
-        let halt = Cancel::new();
-        let threads = self.workers.len();
-        let result = std::thread::scope(|scope| {
-            let (jobs, job_queue) = bounded::<Job>(threads);
-            let (rows, row_queue) = bounded::<Result<RawRow, MetricError>>(2 * threads);
-            for worker in self.workers {
-                let (job_queue, rows) = (job_queue.clone(), rows.clone());
-                scope.spawn(move || worker.work(job_queue.into_iter(), &rows));
-            }
-            drop((job_queue, rows));
-            let (walk, halt_pairing) = (&mut walk, &halt);
-            scope.spawn(move || {
-                while let Some(job) = walk.next(halt_pairing) {
-                    if jobs.send(job).is_err() {
-                        break;
-                    }
-                }
-            });
-            let result = gather(&row_queue, self.collector, self.cancel, sink);
-            // What still waits, wakes up: pairing sees the halt, workers that nobody listens.
-            halt.fire();
-            result
-        });
-        result.map(|()| walk.end)
-    }
-}
-
-fn check_end(end: PairEnd) -> Result<PairEnd, EngineError> {
-    match end.error {
-        Some(error) => Err(error),
-        None if end.frames == 0 => Err(EngineError::NoFrames),
-        None => Ok(end),
-    }
-}
-
-/// Takes rows until the last worker is gone.
-fn gather(
-    rows: &Receiver<Result<RawRow, MetricError>>,
-    collector: &mut Collector<'_>,
-    cancel: &Cancel,
-    sink: &mut dyn Sink,
-) -> Result<(), EngineError> {
-    loop {
-        if cancel.is_fired() {
-            return Err(EngineError::Cancelled);
-        }
-        match rows.recv_timeout(PATIENCE) {
-            Ok(row) => {
-                if collector.take(row?, sink) == Flow::Stop {
-                    return Err(EngineError::Cancelled);
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+impl Walked {
+    fn from<F: Feed>(walk: Walk<F>) -> Result<Self, EngineError> {
+        let (windows, end) = (walk.windows, walk.end);
+        match end.error {
+            Some(error) => Err(error),
+            None => Ok(Self {
+                frames: windows.frames(),
+                identical: windows.identical(),
+                ended: end.ended,
+                shorter: end.shorter,
+            }),
         }
     }
 }
 
-/// The format of both inputs. Bit depth, chroma and size must agree: nothing is converted silently.
-fn common_format(reference: &dyn Source, distorted: &dyn Source) -> Result<Format, EngineError> {
-    let (reference, distorted) = (*reference.format(), *distorted.format());
-    if reference == distorted {
-        Ok(reference)
-    } else {
-        Err(EngineError::Incompatible { reference, distorted })
+fn lost_pairing() -> EngineError {
+    EngineError::Died { who: Role::Pairing, reason: "a worker did not let go of it".to_owned() }
+}
+
+/// The format of both inputs and the reference's frame rate. Bit depth, chroma and size must agree: nothing is converted silently.
+fn common_clip([reference, distorted]: [&dyn Source; 2]) -> Result<ClipInfo, EngineError> {
+    let formats: [Format; 2] = [*reference.format(), *distorted.format()];
+    if formats[0] != formats[1] {
+        let [reference, distorted] = formats;
+        return Err(EngineError::Incompatible { reference, distorted });
     }
+    Ok(ClipInfo { format: formats[0], frame_rate: reference.frame_rate() })
 }
 
 fn expected_frames(
-    reference: &dyn Source,
-    distorted: &dyn Source,
+    [reference, distorted]: [&dyn Source; 2],
     settings: &Settings,
     span: &Span,
 ) -> Option<u64> {
@@ -350,10 +335,10 @@ fn expected_frames(
 
 #[cfg(test)]
 mod tests {
-    use super::division_of_work;
+    use super::{division_of_work, pool_size};
 
     #[test]
-    fn few_frames_get_several_hands() {
+    fn few_frames_get_several_threads() {
         for (threads, frames, division) in [
             (8, None, (8, 1)),
             (8, Some(1000), (8, 1)),
@@ -364,5 +349,10 @@ mod tests {
         ] {
             assert_eq!(division_of_work(threads, frames), division, "{threads} threads, {frames:?} frames");
         }
+    }
+
+    #[test]
+    fn a_device_has_frames_of_its_own() {
+        assert_eq!(pool_size(4, 2, Some(6)), pool_size(4, 2, None) + 7);
     }
 }

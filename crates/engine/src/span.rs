@@ -53,8 +53,8 @@ mod tests {
     fn a_part_reads_what_metrics_and_folds_look_back_at() {
         let plan = Plan::new(&[crate::ModelSpec::version("vmaf_v1.0.16_hfr_3d0h")], &[], true).unwrap();
         let span = Span::part(&plan, 10, Some(20));
-        assert_eq!(span, Span { read: 6, context: 8, from: 10, to: Some(20), after: 1 });
-        assert!(span.contains(19) && !span.contains(20) && span.reads(20) && !span.reads(21));
+        assert_eq!(span, Span { read: 6, context: 8, from: 10, to: Some(20), after: 2 });
+        assert!(span.contains(19) && !span.contains(20) && span.reads(21) && !span.reads(22));
         assert_eq!((span.done_before(8), span.done_before(15), span.done_before(21)), (0, 5, 10));
         assert_eq!(Span::part(&plan, 1, None).read, 0);
     }

@@ -1,189 +1,192 @@
-//! Workers: windows in, rows of raw numbers out, in any order.
+//! CPU workers: each owns extractors and their scratch, made once for the clip.
+//!
+//! Metrics of one kind that differ in options only may share one extractor; they form a [`MetricGroup`]. Metrics that a
+//! device computes have no extractor until a job asks for them after all, which happens when the device has failed.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crossbeam_channel::Sender;
-use visus_metrics::{
-    ClipInfo, Extractor, GroupExtractor, Level, Metric, MetricError, Pair, Reach, Spread, Window,
-};
+use visus_metrics::{Extractor, GroupExtractor, Level, Metric, MetricError, Spread, Window};
 
-use crate::Plan;
-use crate::crew::Crew;
-use crate::pair::{FramePair, Job};
-use crate::span::Span;
+use crate::backend::OpenDevice;
+use crate::error::{EngineError, Role, guarded};
+use crate::frame_threads::FrameThreads;
+use crate::lane::{Job, Jobs, Lane, PartialRow, RowSender};
+use crate::{ClipInfo, Plan};
 
-/// One frame's raw numbers: an entry per metric, empty where the metric skipped the frame.
-#[derive(Debug)]
-pub(crate) struct RawRow {
-    pub index: u64,
-    /// Outside the span: for the folds that look around, and nobody else.
-    pub context: bool,
-    pub values: Vec<Vec<f64>>,
-}
-
-impl RawRow {
-    /// Whether a fold that looks so far wants this row of the span's surroundings.
-    pub fn index_is_near(&self, span: &Span, reach: Reach) -> bool {
-        let before = self.index < span.from && self.index + reach.before >= span.from;
-        let after = span.to.is_some_and(|to| self.index >= to && self.index < to + reach.after);
-        before || after
-    }
+/// What all workers of a run have in common.
+#[derive(Clone)]
+pub(crate) struct WorkerSetup {
+    pub plan: Arc<Plan>,
+    pub clip: ClipInfo,
+    pub level: Level,
+    /// Places of the metrics that a device computes.
+    pub on_device: Arc<[usize]>,
 }
 
 /// The extractors and scratch of one thread.
-pub(crate) struct Worker<'a> {
-    plan: &'a Plan,
-    teams: Vec<Mutex<Team>>,
-    step: u64,
-    crew: Crew,
+pub(crate) struct Worker {
+    setup: WorkerSetup,
+    groups: Vec<Mutex<MetricGroup>>,
+    threads: FrameThreads,
+}
+
+impl WorkerSetup {
+    /// Fails if a metric that a device takes refuses the clip; workers would not notice.
+    pub fn new(
+        plan: &Arc<Plan>,
+        clip: ClipInfo,
+        level: Level,
+        device: Option<&OpenDevice>,
+    ) -> Result<Self, MetricError> {
+        let on_device = device.map_or_else(|| Arc::from([]), |device| Arc::clone(&device.places));
+        let setup = Self { plan: Arc::clone(plan), clip, level, on_device };
+        setup.on_device.iter().try_for_each(|place| setup.extractor(*place).map(drop))?;
+        Ok(setup)
+    }
+
+    /// Fails if a metric refuses the clip. More than one thread per frame is for frames that are few and large.
+    pub fn worker(&self, threads_per_frame: usize) -> Result<Worker, MetricError> {
+        let mut groups = Vec::new();
+        for places in self.plan.places_by_kind() {
+            let (later, now): (Vec<_>, Vec<_>) =
+                places.into_iter().partition(|place| self.on_device.contains(place));
+            groups.extend(later.into_iter().map(MetricGroup::deferred));
+            groups.extend(MetricGroup::of_kind(self, &now)?);
+        }
+        let groups = groups.into_iter().map(Mutex::new).collect();
+        Ok(Worker { setup: self.clone(), groups, threads: FrameThreads::new(threads_per_frame) })
+    }
+
+    fn metric(&self, place: usize) -> &dyn Metric {
+        &*self.plan.metrics[place].metric
+    }
+
+    fn extractor(&self, place: usize) -> Result<Compute, MetricError> {
+        Ok(Compute::Single(self.metric(place).extractor(&self.clip, self.level)?))
+    }
 }
 
 /// Metrics of one kind and what computes them: their places in the plan, and one extractor for all or each its own.
-struct Team {
+struct MetricGroup {
     places: Vec<usize>,
-    every_frame: bool,
-    /// Some fold of it looks at rows around a part.
-    looks_around: bool,
-    extractor: TeamExtractor,
+    /// Missing until a job needs it.
+    compute: Option<Compute>,
 }
 
-enum TeamExtractor {
+enum Compute {
     Joint(Box<dyn GroupExtractor>),
     Single(Box<dyn Extractor>),
 }
 
-impl Team {
-    fn single(plan: &Plan, place: usize, clip: &ClipInfo, level: Level) -> Result<Self, MetricError> {
-        let metric = &plan.metrics[place].metric;
-        let extractor = TeamExtractor::Single(metric.extractor(clip, level)?);
-        let (every_frame, looks_around) = (metric.needs().every_frame, looks_around(&**metric));
-        Ok(Self { places: vec![place], every_frame, looks_around, extractor })
+impl MetricGroup {
+    /// A metric that is left to a device for now.
+    fn deferred(place: usize) -> Self {
+        Self { places: vec![place], compute: None }
     }
 
     /// Metrics of one kind together if the kind can do that, else apart.
-    fn of_kind(
-        plan: &Plan,
-        places: &[usize],
-        clip: &ClipInfo,
-        level: Level,
-    ) -> Result<Vec<Self>, MetricError> {
-        let group: Vec<&dyn Metric> = places.iter().map(|place| &*plan.metrics[*place].metric).collect();
-        let joint = if group.len() > 1 { group[0].group_extractor(&group, clip, level) } else { None };
+    fn of_kind(setup: &WorkerSetup, places: &[usize]) -> Result<Vec<Self>, MetricError> {
+        let group: Vec<&dyn Metric> = places.iter().map(|place| setup.metric(*place)).collect();
+        let joint = match &group[..] {
+            [first, _, ..] => first.group_extractor(&group, &setup.clip, setup.level),
+            _ => None,
+        };
         match joint {
-            Some(extractor) => Ok(vec![Self {
-                places: places.to_vec(),
-                every_frame: group[0].needs().every_frame,
-                looks_around: group.iter().any(|metric| looks_around(*metric)),
-                extractor: TeamExtractor::Joint(extractor?),
-            }]),
-            None => places.iter().map(|place| Self::single(plan, *place, clip, level)).collect(),
+            Some(extractor) => {
+                let compute = Some(Compute::Joint(extractor?));
+                Ok(vec![Self { places: places.to_vec(), compute }])
+            }
+            None => {
+                let single = |place: &usize| {
+                    Ok(Self { places: vec![*place], compute: Some(setup.extractor(*place)?) })
+                };
+                places.iter().map(single).collect()
+            }
         }
+    }
+
+    /// Whether a job needs this group's numbers.
+    fn is_wanted(&self, job: &Job, plan: &Plan) -> bool {
+        let wanted =
+            |place: &usize| job.ticket.places.contains(place) && job.ticket.wants(&plan.metrics[*place]);
+        self.places.iter().any(wanted)
     }
 
     /// A row for each of its metrics.
     fn extract(
         &mut self,
         window: &Window<'_>,
-        plan: &Plan,
-        crew: &Crew,
+        setup: &WorkerSetup,
+        threads: &FrameThreads,
     ) -> Result<Vec<Vec<f64>>, MetricError> {
-        let empty = |place: &usize| vec![0.0; plan.metrics[*place].metric.raw_len()];
+        let empty = |place: &usize| vec![0.0; setup.metric(*place).raw_len()];
         let mut rows: Vec<Vec<f64>> = self.places.iter().map(empty).collect();
-        match &mut self.extractor {
-            TeamExtractor::Single(extractor) => extractor.extract_spread(window, &mut rows[0], crew)?,
-            TeamExtractor::Joint(extractor) => {
+        let compute = match &mut self.compute {
+            Some(compute) => compute,
+            missing => missing.insert(setup.extractor(self.places[0])?),
+        };
+        match compute {
+            Compute::Single(extractor) => extractor.extract_spread(window, &mut rows[0], threads)?,
+            Compute::Joint(extractor) => {
                 let mut slices: Vec<&mut [f64]> = rows.iter_mut().map(|row| &mut row[..]).collect();
-                extractor.extract(window, &mut slices, crew)?;
+                extractor.extract(window, &mut slices, threads)?;
             }
         }
         Ok(rows)
     }
 }
 
-fn looks_around(metric: &dyn Metric) -> bool {
-    metric.reach() != Reach::default()
-}
-
-/// The places of the plan's metrics, by kind.
-fn kinds(plan: &Plan) -> Vec<Vec<usize>> {
-    let mut kinds: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (place, planned) in plan.metrics.iter().enumerate() {
-        let name = planned.metric.info().name;
-        match kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, places)) => places.push(place),
-            None => kinds.push((name, vec![place])),
-        }
-    }
-    kinds.into_iter().map(|(_, places)| places).collect()
-}
-
-impl<'a> Worker<'a> {
-    /// Fails if a metric refuses the clip. More than one hand is for frames that are few and large.
-    pub fn new(
-        plan: &'a Plan,
-        clip: &ClipInfo,
-        level: Level,
-        step: u64,
-        hands: usize,
-    ) -> Result<Self, MetricError> {
-        let mut teams = Vec::new();
-        for places in kinds(plan) {
-            teams.extend(Team::of_kind(plan, &places, clip, level)?.into_iter().map(Mutex::new));
-        }
-        Ok(Self { plan, teams, step: step.max(1), crew: Crew::new(hands) })
+impl Worker {
+    /// The raw numbers of one job. A panic in a metric is an error.
+    pub fn row(&mut self, job: &Job) -> Result<PartialRow, EngineError> {
+        guarded(&Role::Worker, || Ok(self.compute(job)?))
     }
 
-    /// Works until there are no more jobs or nobody wants the rows.
-    pub fn work(&mut self, jobs: impl Iterator<Item = Job>, rows: &Sender<Result<RawRow, MetricError>>) {
-        for job in jobs {
-            let row = self.row(&job);
-            let failed = row.is_err();
-            // Frames go back to their pools before the next job is taken.
-            drop(job);
-            if rows.send(row).is_err() || failed {
-                return;
-            }
-        }
-    }
-
-    /// The raw numbers of one job.
-    pub fn row(&mut self, job: &Job) -> Result<RawRow, MetricError> {
-        let mut earlier = job.earlier.iter().map(as_pair);
-        let window = Window {
-            index: job.index,
-            current: as_pair(&job.current),
-            previous: earlier.next(),
-            before_previous: earlier.next(),
-        };
-        let listed = job.index.is_multiple_of(self.step);
+    fn compute(&mut self, job: &Job) -> Result<PartialRow, MetricError> {
+        let window = job.window();
+        let plan = &*self.setup.plan;
         let rows: Mutex<Vec<Result<Vec<Vec<f64>>, MetricError>>> =
-            Mutex::new(vec![Ok(Vec::new()); self.teams.len()]);
-        // Each team has one piece, so no lock is ever waited for.
-        self.crew.each(self.teams.len(), &|piece| {
-            let mut team = lock(&self.teams[piece]);
-            if if job.context { team.looks_around } else { listed || team.every_frame } {
-                let row = team.extract(&window, self.plan, &self.crew);
+            Mutex::new(vec![Ok(Vec::new()); self.groups.len()]);
+        // Each group has one piece, so no lock is ever waited for.
+        self.threads.each(self.groups.len(), &|piece| {
+            let mut group = lock(&self.groups[piece]);
+            if group.is_wanted(job, plan) {
+                let row = group.extract(&window, &self.setup, &self.threads);
                 lock(&rows)[piece] = row;
             }
         });
-        let mut values = vec![Vec::new(); self.plan.metrics.len()];
-        for (team, rows) in
-            self.teams.iter_mut().zip(rows.into_inner().unwrap_or_else(PoisonError::into_inner))
-        {
-            let places = &team.get_mut().unwrap_or_else(PoisonError::into_inner).places;
+        let mut by_place = vec![Vec::new(); plan.metrics.len()];
+        let rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (group, rows) in self.groups.iter_mut().zip(rows) {
+            let places = &group.get_mut().unwrap_or_else(PoisonError::into_inner).places;
             for (place, row) in places.iter().zip(rows?) {
-                values[*place] = row;
+                by_place[*place] = row;
             }
         }
-        Ok(RawRow { index: job.index, context: job.context, values })
+        let values = job.ticket.places.iter().map(|place| std::mem::take(&mut by_place[*place])).collect();
+        Ok(job.ticket.clone().row(values))
     }
 }
 
-/// A panic in a team ends the whole run; until then its data are not looked at.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Lane for Worker {
+    fn work(&mut self, jobs: &mut dyn Jobs, rows: &RowSender) -> Result<(), EngineError> {
+        while let Some(job) = jobs.next() {
+            let row = self.row(&job)?;
+            // Frames go back to their pools before the next job is taken.
+            drop(job);
+            if !rows.send(row) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn in_flight(&self) -> usize {
+        1
+    }
 }
 
-fn as_pair(pair: &FramePair) -> Pair<'_> {
-    Pair { reference: &pair.reference, distorted: &pair.distorted }
+/// A panic in a group ends the whole run; until then its data are not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,7 +11,7 @@ use visus_metrics::Level;
 use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, Format, Frame, Info, ReadError, Source};
 
-/// A clip that is at hand as a file is, notes who reads it, and may be cut short.
+/// A clip that never blocks, as a file does not, notes who reads it, and may be cut short.
 struct File {
     clip: Clip,
     readers: Arc<Mutex<Vec<ThreadId>>>,
@@ -45,7 +45,7 @@ impl Source for File {
     fn total_frames(&self) -> Option<u64> {
         self.clip.total_frames()
     }
-    fn is_at_hand(&self) -> bool {
+    fn never_blocks(&self) -> bool {
         true
     }
 }
@@ -59,7 +59,7 @@ struct Case {
 
 impl Case {
     fn new(threads: usize) -> Self {
-        let settings = Settings { threads, level: Level::Scalar, ..Settings::default() };
+        let settings = Settings { threads, backend: Level::Scalar.into(), ..Settings::default() };
         Self { frames: [7, 7], broken_after: u64::MAX, settings }
     }
 

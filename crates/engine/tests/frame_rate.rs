@@ -1,6 +1,6 @@
 //! Metrics that depend on the frame rate take it from the reference, whoever starts the run.
 
-use visus_engine::{Cancel, Plan, Settings, Silent, run, run_part};
+use visus_engine::{Cancel, FrameRange, Plan, Settings, Silent, run, run_part};
 use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, Format, Frame, Info, ReadError, Source};
 
@@ -82,8 +82,8 @@ fn xpsnr_follows_the_reference() {
 #[test]
 fn a_part_of_a_fast_clip_has_the_scores_of_the_whole() {
     let (reference, distorted) = sources(Some((50, 1)));
-    let (plan, settings) = (plan("xpsnr"), Settings::default());
-    let part =
-        run_part(&plan, reference, distorted, &settings, (3, None), &Cancel::new(), &mut Silent).unwrap();
+    let range = FrameRange::Part { from: 3, to: None };
+    let (plan, settings) = (plan("xpsnr"), Settings { range, ..Settings::default() });
+    let part = run_part(&plan, reference, distorted, &settings, &Cancel::new(), &mut Silent).unwrap();
     assert_eq!(bits(&part.outcome), scores("xpsnr", Some((50, 1)))[3..]);
 }

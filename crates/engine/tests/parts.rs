@@ -1,7 +1,8 @@
 //! A clip scored in parts is the clip scored at once, bit for bit.
 
 use visus_engine::{
-    Cancel, EngineError, JoinError, ModelSpec, Outcome, Part, Plan, Settings, Silent, join, run, run_part,
+    Cancel, EngineError, FrameRange, JoinError, ModelSpec, Outcome, Part, Plan, Settings, Silent, join, run,
+    run_part,
 };
 use visus_metrics::Level;
 use visus_video::synthetic::{Clip, Distortion};
@@ -35,7 +36,7 @@ fn plan(models: &[&str], features: &[&str]) -> Plan {
 }
 
 fn settings() -> Settings {
-    Settings { threads: 2, level: Level::Scalar, ..Settings::default() }
+    Settings { threads: 2, backend: Level::Scalar.into(), ..Settings::default() }
 }
 
 fn whole(plan: &Plan, settings: &Settings) -> Outcome {
@@ -45,7 +46,8 @@ fn whole(plan: &Plan, settings: &Settings) -> Outcome {
 
 fn part(plan: &Plan, settings: &Settings, from: u64, to: Option<u64>) -> Result<Part, EngineError> {
     let (reference, distorted) = sources((FRAMES, FRAMES));
-    run_part(plan, reference, distorted, settings, (from, to), &Cancel::new(), &mut Silent)
+    let settings = Settings { range: FrameRange::Part { from, to }, ..settings.clone() };
+    run_part(plan, reference, distorted, &settings, &Cancel::new(), &mut Silent)
 }
 
 /// Cuts the clip before each of these frames.
@@ -95,7 +97,16 @@ fn subsampled_parts_join_as_well() {
 fn a_part_alone_has_the_scores_of_the_whole() {
     let plan = plan(&MODELS, &FEATURES[3..]);
     let whole = whole(&plan, &settings());
-    for (from, to) in [(0, Some(4)), (1, Some(2)), (3, Some(7)), (4, None), (9, Some(10)), (10, Some(99))] {
+    for (from, to) in [
+        (0, Some(1)),
+        (0, Some(2)),
+        (0, Some(4)),
+        (1, Some(2)),
+        (3, Some(7)),
+        (4, None),
+        (9, Some(10)),
+        (10, Some(99)),
+    ] {
         let part = part(&plan, &settings(), from, to).unwrap();
         let frames = to.unwrap_or(FRAMES).min(FRAMES) - from;
         assert_eq!((part.outcome.first_frame, part.outcome.frames), (from, frames));
@@ -114,7 +125,8 @@ fn a_part_alone_has_the_scores_of_the_whole() {
 fn the_end_of_the_shorter_input_is_seen_at_the_seam() {
     let plan = plan(&MODELS[..1], &[]);
     let (reference, distorted) = sources((8, 6));
-    let part = run_part(&plan, reference, distorted, &settings(), (4, Some(6)), &Cancel::new(), &mut Silent);
+    let settings = Settings { range: FrameRange::Part { from: 4, to: Some(6) }, ..settings() };
+    let part = run_part(&plan, reference, distorted, &settings, &Cancel::new(), &mut Silent);
     let part = part.unwrap();
     assert!(part.ended);
     assert_eq!(part.outcome.shorter, Some(visus_engine::Side::Distorted));

@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use visus_engine::{
-    Cancel, EngineError, Event, FeatureSpec, Flow, ModelSpec, Outcome, Plan, Settings, Side, Silent, run,
+    Cancel, EngineError, Event, FeatureSpec, Flow, FrameRange, ModelSpec, Outcome, Plan, Settings, Side,
+    Silent, run,
 };
 use visus_metrics::Level;
 use visus_video::synthetic::{Clip, Distortion};
@@ -30,7 +31,7 @@ fn plan() -> Plan {
 }
 
 fn settings(threads: usize) -> Settings {
-    Settings { threads, level: Level::Scalar, ..Settings::default() }
+    Settings { threads, backend: Level::Scalar.into(), ..Settings::default() }
 }
 
 /// Everything a result says, as text.
@@ -87,7 +88,8 @@ fn subsampling_lists_fewer_frames_with_the_same_motion() {
 #[test]
 fn skips_and_limits() {
     let plan = Plan::new(&[], &["vif".parse::<FeatureSpec>().unwrap()], true).unwrap();
-    let limited = Settings { frames: Some(2), skip_reference: 3, skip_distorted: 3, ..settings(2) };
+    let limited =
+        Settings { range: FrameRange::First(2), skip_reference: 3, skip_distorted: 3, ..settings(2) };
     let score = |settings: &Settings| {
         run(&plan, Box::new(reference(9)), Box::new(distorted(9)), settings, &Cancel::new(), &mut Silent)
             .unwrap()
@@ -324,7 +326,7 @@ fn a_truncated_input_is_an_error_that_says_where() {
     assert!(matches!(error, EngineError::Read { side: Side::Distorted, .. }), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("after 2 whole frames"), "{cause}");
-    let only_whole = Settings { frames: Some(2), ..settings(2) };
+    let only_whole = Settings { range: FrameRange::First(2), ..settings(2) };
     run(&plan(), Box::new(reference(5)), broken(), &only_whole, &Cancel::new(), &mut Silent).unwrap();
 }
 

@@ -1,5 +1,7 @@
 //! Several models on the same rows: who is ahead, and is it more than luck?
 
+use visus_video::chain;
+
 use crate::evaluate::Intervals;
 use crate::stats::{Friedman, Interval, Wilcoxon, friedman, holm, pearson, spearman, steiger, wilcoxon};
 use crate::table::Table;
@@ -151,15 +153,4 @@ impl Common {
         let opinions = evaluations.first().map(|evaluation| pick(evaluation, &evaluation.opinions));
         Self { predicted, opinions: opinions.unwrap_or_default() }
     }
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -1,7 +1,7 @@
 //! Models against opinion scores.
 //!
 //! This crate owns ONNX models and the distrust they deserve ([`onnx`]), tables of features and opinion scores
-//! ([`table`]), the rule of splits, the statistics of predictions ([`stats`]), comparisons of models, their plots, and
+//! ([`table`]), the rule of splits, the statistics of predictions ([`stats`]), comparisons of models, their charts, and
 //! small ONNX models beside VMAF's own in scoring ([`tiny`]). It prints nothing.
 //!
 //! ```no_run
@@ -16,13 +16,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod charts;
 mod compare;
 mod error;
 mod evaluate;
 pub mod features;
 mod json;
 pub mod onnx;
-pub mod plot;
+
 mod scorer;
 mod split;
 pub mod stats;

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use visus_child::{Finished, Stream, Words};
+use visus_child::{Finished, StderrTail, Stream};
 use visus_engine::Cancel;
 use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
 
@@ -45,7 +45,7 @@ pub struct Decoder {
     forgive: bool,
     hwaccel: Option<String>,
     cancel: Cancel,
-    words: Words,
+    stderr: StderrTail,
     end: End,
     state: State,
 }
@@ -69,21 +69,24 @@ impl Decoder {
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
         let format = probe.format(options.upright)?;
-        Self::start(tools, arguments(tools, path, probe, options, &More::default()), format, probe, options)
+        let args = arguments(tools, path, probe, options, &More::default());
+        Self::start(tools, path, args, format, probe, options)
     }
 
     fn start(
         tools: &Tools,
+        path: &Path,
         args: Vec<OsString>,
         format: Format,
         probe: &Probe,
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
-        let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
+        let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(path));
+        command.sandbox.devices = options.hwaccel.is_some();
         let cancel = options.cancel.clone();
-        let stream = Stream::start(&errand, move || cancel.is_fired())
-            .map_err(|broken| tools.broken("ffmpeg", broken, tools.limit()))?;
-        let (words, end) = (stream.words(), End::default());
+        let stream = Stream::start(&command, move || cancel.is_fired())
+            .map_err(|error| tools.failure("ffmpeg", error, tools.limit()))?;
+        let (stderr, end) = (stream.stderr(), End::default());
         let tap = Tap { stream, end: Arc::clone(&end) };
         let name = probe.file.clone();
         Ok(Self {
@@ -95,7 +98,7 @@ impl Decoder {
             forgive: options.forgive,
             hwaccel: options.hwaccel.clone(),
             cancel: options.cancel.clone(),
-            words,
+            stderr,
             end,
             state: State::Open,
         })
@@ -112,8 +115,9 @@ impl Decoder {
         HARDWARE.iter().map(ToString::to_string).find(|name| {
             let options = DecodeOptions { hwaccel: Some(name.clone()), ..options.clone() };
             let args = arguments(tools, path, probe, &options, &More { filter: "", frames: Some(1) });
-            let errand = tools.errand(&tools.ffmpeg, args, tools.limit());
-            let finished = visus_child::run(&errand, || options.cancel.is_fired(), || {});
+            let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(path));
+            command.sandbox.devices = true;
+            let finished = visus_child::run(&command, || options.cancel.is_fired(), || {});
             let clean = |words: &str| !words.lines().filter_map(Line::parse).any(|line| line.is_error());
             finished.is_ok_and(|finished| finished.code == 0 && clean(&finished.stderr))
         })
@@ -137,12 +141,13 @@ impl Decoder {
         let ranges = "in_range=full:out_range=full";
         let shrink = format!("{},scale={width}:{height}:flags=area:{ranges}", crop(view, &whole));
         let more = More { filter: &shrink, frames: Some(frames) };
-        Self::start(tools, arguments(tools, path, &probe, options, &more), format, &probe, options)
+        let args = arguments(tools, path, &probe, options, &more);
+        Self::start(tools, path, args, format, &probe, options)
     }
 
     /// What ffmpeg says, to be read at any time.
-    pub(crate) fn words(&self) -> Words {
-        self.words.clone()
+    pub(crate) fn stderr(&self) -> StderrTail {
+        self.stderr.clone()
     }
 
     fn step(&mut self, take: impl FnOnce(&mut Reader) -> Result<bool, ReadError>) -> Result<bool, ReadError> {
@@ -186,10 +191,10 @@ impl Decoder {
 
     fn damage(&self, over: bool) -> Option<String> {
         if !over {
-            return if self.forgive { None } else { self.first_damage(&self.words.text()) };
+            return if self.forgive { None } else { self.first_damage(&self.stderr.text()) };
         }
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (code, words) = end.map_or((-1, self.words.text()), |end| (end.code, end.stderr));
+        let (code, words) = end.map_or((-1, self.stderr.text()), |end| (end.code, end.stderr));
         let whole = code == 0 || (self.forgive && self.reader.frames_read() > 0);
         match self.first_damage(&words) {
             Some(damage) if !self.forgive => Some(damage),

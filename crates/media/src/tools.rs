@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use visus_child::{Broken, Errand, Finished};
+use visus_child::{ChildCommand, Finished, RunError, Sandbox};
 
 use crate::MediaError;
 
@@ -13,12 +13,19 @@ pub const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 const PROBE_LIMIT: Duration = Duration::from_secs(30);
 
+/// The most pixels of a picture that a decoder takes: four times 8K. A small file can claim any size, and a decoder holds
+/// dozens of pictures.
+pub const MAX_PIXELS: u64 = 128 << 20;
+/// Memory of one decoder, at most.
+const MAX_MEMORY: u64 = 4 << 30;
+
 /// Containers and streams that may be opened. Left out are those that read further files or devices (playlists,
-/// concatenation scripts, numbered pictures, capture) and those that take any text for a picture.
+/// concatenation scripts, numbered pictures, capture, Magic Lantern's videos in parts) and those that take any text for a
+/// picture.
 const FORMATS: &str = "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mpegts,mpegtsraw,mpeg,mpegvideo,m4v,avi,flv,live_flv,ivf,obu,av1,\
 h261,h263,h264,hevc,vvc,evc,apv,vc1,vc1test,cavsvideo,avs2,avs3,dirac,dnxhd,mjpeg,mjpeg_2000,mxf,gxf,asf,asf_o,wtv,ogg,nut,nuv,\
 rm,dv,swf,yuv4mpegpipe,apng,gif,gif_pipe,png_pipe,jpeg_pipe,jpegls_pipe,jpegxl_pipe,jpegxl_anim,j2k_pipe,webp_pipe,tiff_pipe,\
-bmp_pipe,dpx_pipe,exr_pipe,qoi_pipe,ppm_pipe,pgm_pipe,pgmyuv_pipe,pam_pipe,mlv,cine,r3d,lxf,kux,ty,nsv,pva,vividas,roq,\
+bmp_pipe,dpx_pipe,exr_pipe,qoi_pipe,ppm_pipe,pgm_pipe,pgmyuv_pipe,pam_pipe,cine,r3d,lxf,kux,ty,nsv,pva,vividas,roq,\
 bink,smk,flic,film_cpk,mp3,wav,flac,aac,aiff,ac3,eac3";
 
 const HINT: &str = if cfg!(target_os = "macos") {
@@ -36,11 +43,15 @@ pub struct Launch {
     pub launcher: Option<PathBuf>,
     /// How long a decoder may be silent.
     pub limit: Duration,
+    /// How long it may run altogether.
+    pub total: Option<Duration>,
+    /// Bytes of memory that one of them may take.
+    pub memory: u64,
 }
 
 impl Default for Launch {
     fn default() -> Self {
-        Self { launcher: None, limit: DEFAULT_LIMIT }
+        Self { launcher: None, limit: DEFAULT_LIMIT, total: None, memory: MAX_MEMORY }
     }
 }
 
@@ -90,9 +101,23 @@ impl Tools {
         if self.knows_fps_mode { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
     }
 
-    pub(crate) fn errand(&self, program: &Path, args: Vec<OsString>, limit: Duration) -> Errand {
-        let launcher = self.launch.launcher.clone();
-        Errand { program: program.to_path_buf(), args, limit: limit.min(self.launch.limit), launcher }
+    /// A command that reads at most one file.
+    pub(crate) fn command(
+        &self,
+        program: &Path,
+        args: Vec<OsString>,
+        limit: Duration,
+        file: Option<&Path>,
+    ) -> ChildCommand {
+        let read = file.map(absolute).into_iter().collect();
+        ChildCommand {
+            program: program.to_path_buf(),
+            args,
+            limit: limit.min(self.launch.limit),
+            total: self.launch.total,
+            launcher: self.launch.launcher.clone(),
+            sandbox: Sandbox { read, memory: Some(self.launch.memory), ..Sandbox::default() },
+        }
     }
 
     /// Asks ffprobe about a file's video streams and its container.
@@ -129,32 +154,32 @@ impl Tools {
         args.extend(["-map".into(), format!("0:{stream}").into(), "-c".into(), "copy".into()]);
         let words = ["-frames:v", "2", "-bsf:v", "trace_headers", "-f", "null", "-"];
         args.extend(words.map(OsString::from));
-        let errand = self.errand(&self.ffmpeg, args, PROBE_LIMIT);
-        visus_child::run(&errand, cancelled, || {})
-            .map_err(|broken| self.broken("ffmpeg", broken, errand.limit))
+        let command = self.command(&self.ffmpeg, args, PROBE_LIMIT, Some(path));
+        visus_child::run(&command, cancelled, || {})
+            .map_err(|error| self.failure("ffmpeg", error, command.limit))
     }
 
     fn ask(&self, path: &Path, words: &[&str], cancelled: &dyn Fn() -> bool) -> Result<Finished, MediaError> {
         let fixed = ["-v", "error", "-hide_banner", "-of", "json"];
         let mut args: Vec<OsString> = fixed.iter().chain(words).map(OsString::from).collect();
         args.extend(input_args(path));
-        let errand = self.errand(&self.ffprobe, args, PROBE_LIMIT);
-        visus_child::run(&errand, cancelled, || {})
-            .map_err(|broken| self.broken("ffprobe", broken, errand.limit))
+        let command = self.command(&self.ffprobe, args, PROBE_LIMIT, Some(path));
+        visus_child::run(&command, cancelled, || {})
+            .map_err(|error| self.failure("ffprobe", error, command.limit))
     }
 
     fn ask_version(&self) -> Result<String, MediaError> {
-        let errand = self.errand(&self.ffmpeg, vec!["-version".into()], VERSION_LIMIT);
-        let finished = visus_child::run(&errand, || false, || {})
-            .map_err(|broken| self.broken("ffmpeg", broken, errand.limit))?;
+        let command = self.command(&self.ffmpeg, vec!["-version".into()], VERSION_LIMIT, None);
+        let finished = visus_child::run(&command, || false, || {})
+            .map_err(|error| self.failure("ffmpeg", error, command.limit))?;
         Ok(finished.stdout)
     }
 
-    pub(crate) fn broken(&self, tool: &'static str, broken: Broken, limit: Duration) -> MediaError {
-        match broken {
-            Broken::Start(error) => MediaError::ToolBroken { tool, reason: error.to_string() },
-            Broken::TimedOut => MediaError::TimedOut { seconds: limit.as_secs_f64() },
-            Broken::Cancelled => MediaError::Cancelled,
+    pub(crate) fn failure(&self, tool: &'static str, error: RunError, limit: Duration) -> MediaError {
+        match error {
+            RunError::Start(error) => MediaError::ToolBroken { tool, reason: error.to_string() },
+            RunError::TimedOut => MediaError::TimedOut { seconds: limit.as_secs_f64() },
+            RunError::Cancelled => MediaError::Cancelled,
         }
     }
 }
@@ -163,10 +188,17 @@ impl Tools {
 pub(crate) fn input_args(path: &Path) -> Vec<OsString> {
     let mut name = OsString::from("file:");
     name.push(path);
-    let mut args: Vec<OsString> =
-        ["-protocol_whitelist", "file,pipe", "-format_whitelist", FORMATS, "-i"].map(Into::into).to_vec();
+    let pixels = MAX_PIXELS.to_string();
+    let words =
+        ["-protocol_whitelist", "file,pipe", "-format_whitelist", FORMATS, "-max_pixels", &pixels, "-i"];
+    let mut args: Vec<OsString> = words.map(Into::into).to_vec();
     args.push(name);
     args
+}
+
+/// A path that means the same from any folder, links not followed.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 fn locate(tool: &'static str, variable: &str, purpose: &str) -> Result<PathBuf, MediaError> {

@@ -9,47 +9,46 @@
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
 #![deny(unsafe_code)]
 
-pub mod adm;
-pub mod cambi;
-pub mod ciede;
+mod adm;
+mod cambi;
+mod ciede;
 mod clip;
-pub mod csf;
+mod csf;
 pub mod device;
-pub mod float_adm;
-pub mod float_ansnr;
-pub mod float_moment;
-pub mod float_motion;
-pub mod float_ms_ssim;
-pub mod float_psnr;
-pub mod float_ssim;
-pub mod float_vif;
-pub mod gaussian;
+mod float_adm;
+mod float_ansnr;
+mod float_moment;
+mod float_motion;
+mod float_ms_ssim;
+mod float_psnr;
+mod float_ssim;
+mod float_vif;
+mod gaussian;
 mod level;
-#[cfg(test)]
-mod made;
 pub mod math;
 mod metric;
-pub mod motion;
-pub mod null;
+mod motion;
+mod null;
 mod options;
-pub mod picture;
+mod picture;
 pub mod printf;
-pub mod psnr;
-pub mod psnr_hvs;
+mod psnr;
+mod psnr_hvs;
 pub mod registry;
-pub mod resize;
-pub mod separable;
+mod resize;
+mod separable;
 mod simd;
-pub mod speed;
+mod speed;
 mod squares;
-pub mod ssimulacra2;
+mod ssimulacra2;
 #[cfg(test)]
-mod synthetic;
-pub mod vif;
-pub mod xpsnr;
+mod testing;
+mod vif;
+mod xpsnr;
 
 pub use clip::ClipInfo;
 pub use level::Level;
+pub(crate) use metric::group_settings;
 pub use metric::{
     Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
     Needs, Pair, Reach, Spread, Window,

@@ -174,6 +174,19 @@ pub trait Metric: Any + Send + Sync {
     }
 }
 
+/// The settings of every metric of a group, if all of them are of the kind `M`: what a
+/// [`group_extractor`](Metric::group_extractor) begins with.
+pub(crate) fn group_settings<M: Metric, S>(
+    group: &[&dyn Metric],
+    settings: impl Fn(&M) -> S,
+) -> Option<Vec<S>> {
+    let of = |metric: &&dyn Metric| {
+        let any: &dyn Any = *metric;
+        any.downcast_ref::<M>().map(&settings)
+    };
+    group.iter().map(of).collect()
+}
+
 /// Lets a metric split the work on one frame. The engine brings the threads, metrics have none.
 pub trait Spread: Sync {
     /// How many pieces may run at the same time.

@@ -42,10 +42,6 @@ impl FloatPlane {
         &self.data
     }
 
-    pub fn data_mut(&mut self) -> &mut [f32] {
-        &mut self.data
-    }
-
     #[inline]
     pub fn row(&self, y: usize) -> &[f32] {
         &self.data[y * self.stride..][..self.width]

@@ -138,8 +138,8 @@ mod tests {
     use visus_video::Chroma;
 
     use super::*;
-    use crate::made::{self, Content};
     use crate::simd::level_tests;
+    use crate::testing::{self, Content};
 
     /// What libvmaf does: floats on the 8-bit scale, one after another.
     fn naive(reference: &[f32], distorted: &[f32]) -> f64 {
@@ -158,8 +158,8 @@ mod tests {
             let target = Target::new(level);
             for (width, height, depth) in [(33, 7, 8), (1, 1, 8), (200, 3, 8), (70, 9, 10), (19, 5, 12), (77, 13, 16)] {
                 for content in Content::ALL {
-                    let format = made::format(width, height, Chroma::C400, depth);
-                    let (one, two) = (made::frame(format, content, 1), made::frame(format, content, 2));
+                    let format = testing::format(width, height, Chroma::C400, depth);
+                    let (one, two) = (testing::frame(format, content, 1), testing::frame(format, content, 2));
                     let scale = f32::from(1u16 << (depth - 8));
                     let (a, b) = (floats(one.plane(0), scale), floats(two.plane(0), scale));
                     let square = f64::from(scale * scale);

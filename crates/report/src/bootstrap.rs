@@ -6,6 +6,8 @@
 //! (Politis and White 2004, with the correction of Patton, Politis and White 2009). Both reports are drawn with the same
 //! blocks, since they show the same pictures.
 
+use visus_engine::percentile;
+
 /// A change between two paired columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
@@ -39,7 +41,7 @@ pub fn mean_change(first: &[f64], second: &[f64], seed: u64) -> Option<Change> {
     let mean = differences.iter().sum::<f64>() / frames as f64;
     let block = block_length(&differences);
     let sums = BlockSums::new(&differences);
-    let mut chance = Chance(seed);
+    let mut chance = SplitMix(seed);
     let mut means: Vec<f64> = (0..DRAWS).map(|_| sums.drawn_mean(block, &mut chance)).collect();
     // Centred on zero, the redrawn means show what chance makes of no change at all.
     let as_far = means.iter().filter(|drawn| (**drawn - mean).abs() >= mean.abs()).count();
@@ -67,7 +69,7 @@ pub fn figure_change(
             |column: &[f64]| figure(&mut places.iter().map(|place| column[*place]).collect::<Vec<_>>());
         take(second) - take(first)
     };
-    let mut chance = Chance(seed);
+    let mut chance = SplitMix(seed);
     // A figure costs a pass over the frames, so long clips get fewer draws.
     let draws = (20_000_000 / frames).clamp(200, 2000);
     let mut drawn: Vec<f64> = (0..draws).map(|_| change(&drawn_places(frames, block, &mut chance))).collect();
@@ -90,10 +92,10 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
 
 /// The 2.5th and the 97.5th percentile of sorted values.
 fn middle(sorted: &[f64]) -> (f64, f64) {
-    (crate::stats::percentile(sorted, 2.5), crate::stats::percentile(sorted, 97.5))
+    (percentile(sorted, 2.5), percentile(sorted, 97.5))
 }
 
-fn drawn_places(frames: usize, block: usize, chance: &mut Chance) -> Vec<usize> {
+fn drawn_places(frames: usize, block: usize, chance: &mut SplitMix) -> Vec<usize> {
     let mut places = Vec::with_capacity(frames + block);
     while places.len() < frames {
         let start = chance.below(frames);
@@ -122,7 +124,7 @@ impl BlockSums {
         Self { before, frames: differences.len() }
     }
 
-    fn drawn_mean(&self, block: usize, chance: &mut Chance) -> f64 {
+    fn drawn_mean(&self, block: usize, chance: &mut SplitMix) -> f64 {
         let (mut left, mut sum) = (self.frames, 0.0);
         while left > 0 {
             let (start, length) = (chance.below(self.frames), block.min(left));
@@ -176,11 +178,14 @@ fn covariance(centred: &[f64], lag: usize) -> f64 {
     products.sum::<f64>() / centred.len().max(1) as f64
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): small, and good enough to draw blocks.
-struct Chance(u64);
+/// SplitMix64 (Steele, Lea and Flood 2014): small, and good enough to draw blocks and rows.
+#[derive(Clone, Debug)]
+pub struct SplitMix(pub u64);
 
-impl Chance {
-    fn next(&mut self) -> u64 {
+impl SplitMix {
+    /// Any number.
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and nobody needs an iterator")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -188,7 +193,8 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, count: usize) -> usize {
+    /// A number below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
         ((u128::from(self.next()) * count as u128) >> 64) as usize
     }
 }
@@ -197,7 +203,7 @@ impl Chance {
 mod tests {
     use super::*;
 
-    impl Chance {
+    impl SplitMix {
         /// Nearly normal: the sum of twelve uniform numbers.
         fn normal(&mut self) -> f64 {
             (0..12).map(|_| self.next() as f64 / u64::MAX as f64).sum::<f64>() - 6.0
@@ -216,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_generator_is_splitmix64() {
-        let mut chance = Chance(1234567);
+        let mut chance = SplitMix(1234567);
         assert_eq!(chance.next(), 6457827717110365317);
         assert_eq!(chance.next(), 3203168211198807973);
     }
@@ -235,14 +241,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_answer() {
-        let (a, b) = (Chance(1).series(300, 0.5), Chance(2).series(300, 0.5));
+        let (a, b) = (SplitMix(1).series(300, 0.5), SplitMix(2).series(300, 0.5));
         assert_eq!(mean_change(&a, &b, SEED), mean_change(&a, &b, SEED));
         assert_ne!(mean_change(&a, &b, SEED).unwrap().interval, mean_change(&a, &b, 7).unwrap().interval);
     }
 
     #[test]
     fn blocks_are_as_long_as_the_memory() {
-        let length = |memory: f64| block_length(&Chance(5).series(2000, memory));
+        let length = |memory: f64| block_length(&SplitMix(5).series(2000, memory));
         assert!(length(0.0) <= 4, "{}", length(0.0));
         let (some, much) = (length(0.5), length(0.9));
         assert!((5..20).contains(&some) && (20..90).contains(&much), "{some} {much}");
@@ -256,7 +262,7 @@ mod tests {
         let (mut held, mut held_naively) = (0, 0);
         let rounds = 200;
         for round in 0..rounds {
-            let series = Chance(1000 + round).series(400, 0.8);
+            let series = SplitMix(1000 + round).series(400, 0.8);
             let zeros = vec![0.0; series.len()];
             let (low, high) = mean_change(&zeros, &series, round).unwrap().interval;
             held += u32::from(low <= 0.0 && 0.0 <= high);
@@ -270,8 +276,8 @@ mod tests {
 
     #[test]
     fn a_real_change_is_found_and_noise_is_not() {
-        let first = Chance(3).series(500, 0.8);
-        let noise = Chance(4).series(500, 0.8);
+        let first = SplitMix(3).series(500, 0.8);
+        let noise = SplitMix(4).series(500, 0.8);
         let same: Vec<f64> = first.iter().zip(&noise).map(|(value, noise)| value + 0.1 * noise).collect();
         let better: Vec<f64> = same.iter().map(|value| value + 0.3).collect();
         assert!(mean_change(&first, &same, SEED).unwrap().p > LEVEL);

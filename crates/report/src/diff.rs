@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use visus_engine::percentile_of;
 
 use crate::bootstrap::{self, Change};
 use crate::record::{Curve, InputFact, ModelFact, Record};
 use crate::shots::Shot;
-use crate::stats;
 
 /// Something the two reports say differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ fn model_change(
     let rows: Vec<(u64, f64, f64)> = scored.collect();
     let whole = changed(&rows, seed)?;
     let (a, b): (Vec<f64>, Vec<f64>) = rows.iter().map(|(_, a, b)| (*a, *b)).unzip();
-    let p5 = bootstrap::figure_change(&a, &b, seed, stats::fifth_percentile)?;
+    let p5 = bootstrap::figure_change(&a, &b, seed, |values| percentile_of(values, 5.0))?;
     let names = (first.name.clone(), second.name.clone());
     Some(ModelChange { names, whole, p5, shots: shot_changes(&record.shots, &rows, seed) })
 }

@@ -1,6 +1,6 @@
-//! Words from outside inside markup.
+//! Text from outside inside markup: the one function that every XML, SVG and HTML of the project goes through.
 
-/// Text for XML and HTML, attributes included. Control characters that XML has no words for become U+FFFD.
+/// Text for XML and HTML, attributes included. Control characters that XML cannot hold become U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

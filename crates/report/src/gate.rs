@@ -7,44 +7,11 @@ use crate::record::{Curve, ModelFact, Record};
 use crate::stats::Figures;
 
 /// A figure that can be held to a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
-    Mean,
-    Harmonic,
-    Min,
-    Median,
-    P1,
-    P5,
-    P10,
-    P25,
-}
+pub use visus_engine::Pooling as Figure;
 
-impl Figure {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Harmonic => "harmonic mean",
-            Self::Min => "min",
-            Self::Median => "median",
-            Self::P1 => "p1",
-            Self::P5 => "p5",
-            Self::P10 => "p10",
-            Self::P25 => "p25",
-        }
-    }
-
-    pub fn of(self, figures: &Figures) -> f64 {
-        match self {
-            Self::Mean => figures.mean,
-            Self::Harmonic => figures.harmonic_mean,
-            Self::Min => figures.min,
-            Self::Median => figures.median,
-            Self::P1 => figures.p1,
-            Self::P5 => figures.p5,
-            Self::P10 => figures.p10,
-            Self::P25 => figures.p25,
-        }
-    }
+/// What it is called in a sentence.
+fn figure_name(figure: Figure) -> &'static str {
+    if figure == Figure::Harmonic { "harmonic mean" } else { figure.name() }
 }
 
 /// What a score must hold.
@@ -100,7 +67,7 @@ pub fn check(record: &Record, baseline: Option<&Record>, limits: &Limits) -> Res
 }
 
 fn least_check(model: &str, figure: Figure, figures: &Figures, least: f64) -> Check {
-    let (value, name) = (figure.of(figures), figure.name());
+    let (value, name) = (figures.get(figure), figure_name(figure));
     let passed = value >= least;
     let relation = if passed { "is at least" } else { "is below" };
     Check {
@@ -111,7 +78,7 @@ fn least_check(model: &str, figure: Figure, figures: &Figures, least: f64) -> Ch
 }
 
 fn drop_check(model: &str, figure: Figure, before: &Figures, now: &Figures, most: f64) -> Check {
-    let (before, now, name) = (figure.of(before), figure.of(now), figure.name());
+    let (before, now, name) = (before.get(figure), now.get(figure), figure_name(figure));
     let drop = before - now;
     let passed = drop <= most;
     let relation = if passed { "within" } else { "more than" };

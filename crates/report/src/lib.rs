@@ -7,6 +7,7 @@
 
 pub mod bootstrap;
 pub mod diff;
+pub mod document;
 pub mod escape;
 pub mod full;
 pub mod gate;

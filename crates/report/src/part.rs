@@ -231,7 +231,7 @@ fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
         identical: report["identical"].as_bool().unwrap_or(false),
         scores: Scores::default(),
         elapsed: seconds.unwrap_or_default(),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     };
     let rows = rows.ok_or_else(|| fault("a row in it cannot be read"))?;
     Ok((Part { outcome, ended: part["ended"].as_bool().unwrap_or(false), rows }, asked))

@@ -1,6 +1,6 @@
 //! The numbers that people read: what the mean hides.
 
-use visus_engine::{Column, Pooled, pool};
+use visus_engine::{Column, Pooled, Pooling, listed, percentile};
 
 /// A column in figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,11 +18,10 @@ pub struct Summary {
 
 /// The figures of a column over the listed frames; `None` if there are none or one has no score.
 pub fn summary(column: &Column, frames: u64, step: u64) -> Option<Summary> {
-    let pooled = pool(column, frames, step)?;
-    let listed: Vec<(u64, f64)> =
-        column.iter().filter(|(index, _)| index.is_multiple_of(step.max(1))).collect();
-    let worst_frame = listed.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| *index)?;
-    let mut sorted: Vec<f64> = listed.into_iter().map(|(_, value)| value).collect();
+    let values = listed(column, frames, step)?;
+    let pooled = Pooled::of(&values)?;
+    let lowest = (0..).zip(&values).min_by(|a: &(u64, &f64), b| a.1.total_cmp(b.1))?.0;
+    let mut sorted = values;
     sorted.sort_by(f64::total_cmp);
     let at = |percent| percentile(&sorted, percent);
     Some(Summary {
@@ -32,7 +31,7 @@ pub fn summary(column: &Column, frames: u64, step: u64) -> Option<Summary> {
         p10: at(10.0),
         p25: at(25.0),
         median: at(50.0),
-        worst_frame,
+        worst_frame: lowest * step.max(1),
     })
 }
 
@@ -54,17 +53,16 @@ pub struct Figures {
 
 /// The figures of scores in frame order, summed in this order; `None` if there are none or one is not a number.
 pub fn figures(values: &[f64]) -> Option<Figures> {
-    if values.is_empty() || values.iter().any(|value| value.is_nan()) {
+    if values.iter().any(|value| value.is_nan()) {
         return None;
     }
-    let count = values.len() as f64;
+    let Pooled { min, max, mean, harmonic_mean } = Pooled::of(values)?;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let (min, max) = (sorted[0], sorted[sorted.len() - 1]);
     let at = |percent| percentile(&sorted, percent);
     Some(Figures {
-        mean: values.iter().sum::<f64>() / count,
-        harmonic_mean: count / values.iter().map(|value| 1.0 / (value + 1.0)).sum::<f64>() - 1.0,
+        mean,
+        harmonic_mean,
         min,
         min_place: values.iter().position(|value| *value == min).unwrap_or(0),
         max,
@@ -74,6 +72,22 @@ pub fn figures(values: &[f64]) -> Option<Figures> {
         p25: at(25.0),
         median: at(50.0),
     })
+}
+
+impl Figures {
+    /// One of the figures.
+    pub fn get(&self, pooling: Pooling) -> f64 {
+        match pooling {
+            Pooling::Mean => self.mean,
+            Pooling::Harmonic => self.harmonic_mean,
+            Pooling::Min => self.min,
+            Pooling::Median => self.median,
+            Pooling::P1 => self.p1,
+            Pooling::P5 => self.p5,
+            Pooling::P10 => self.p10,
+            Pooling::P25 => self.p25,
+        }
+    }
 }
 
 /// The lowest scores, worst first, each at least `apart` places from the others: a single bad moment fills one place.
@@ -92,26 +106,6 @@ pub fn worst_places(values: &[Option<f64>], count: usize, apart: usize) -> Vec<u
     taken
 }
 
-/// The score that 5 % of the frames do not reach, without sorting all of them. The order of the values is lost.
-pub fn fifth_percentile(values: &mut [f64]) -> f64 {
-    let rank = 0.05 * values.len().saturating_sub(1) as f64;
-    let place = rank.floor() as usize;
-    if values.is_empty() {
-        return f64::NAN;
-    }
-    let (_, below, rest) = values.select_nth_unstable_by(place, f64::total_cmp);
-    let below = *below;
-    let above = rest.iter().copied().min_by(f64::total_cmp).unwrap_or(below);
-    below + (above - below) * (rank - rank.floor())
-}
-
-/// Linear interpolation between the nearest ranks of sorted values, as numpy's default does.
-pub fn percentile(sorted: &[f64], percent: f64) -> f64 {
-    let rank = percent / 100.0 * (sorted.len() - 1) as f64;
-    let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
-    below + (above - below) * (rank - rank.floor())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,15 +121,6 @@ mod tests {
     }
 
     #[test]
-    fn the_fifth_percentile_needs_no_sorting() {
-        let values: Vec<f64> = (0..137u32).map(|n| f64::from(n.wrapping_mul(7919) % 137)).collect();
-        let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
-        assert_eq!(fifth_percentile(&mut values.clone()), percentile(&sorted, 5.0));
-        assert_eq!(fifth_percentile(&mut [3.0]), 3.0);
-    }
-
-    #[test]
     fn worst_places_are_apart() {
         let values = [9.0, 1.0, 2.0, 9.0, 3.0, 9.0].map(Some);
         assert_eq!(worst_places(&values, 2, 2), [1, 4]);
@@ -144,12 +129,11 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_interpolate_between_ranks() {
-        let sorted = [10.0, 20.0, 30.0, 40.0, 50.0];
-        assert_eq!(percentile(&sorted, 0.0), 10.0);
-        assert_eq!(percentile(&sorted, 50.0), 30.0);
-        assert_eq!(percentile(&sorted, 10.0), 14.0);
-        assert_eq!(percentile(&sorted, 100.0), 50.0);
-        assert_eq!(percentile(&[7.0], 5.0), 7.0);
+    fn figures_by_the_way_they_are_pooled() {
+        let values = [3.0, 1.0, 2.0, 1.0, 9.0];
+        let figures = figures(&values).unwrap();
+        for pooling in Pooling::ALL {
+            assert_eq!(figures.get(pooling), pooling.pool(&values), "{}", pooling.name());
+        }
     }
 }

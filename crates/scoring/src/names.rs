@@ -31,6 +31,21 @@ pub enum RequestedModel {
     One(Box<OneModel>),
 }
 
+impl RequestedModel {
+    /// The same words, for a second reading of the videos: which display they stand for needs no model file.
+    pub fn without_file(&self) -> Self {
+        match self {
+            Self::Auto => Self::Auto,
+            Self::All => Self::All,
+            Self::None => Self::None,
+            Self::One(model) => {
+                let (spec, named) = (model.spec.clone(), model.named);
+                Self::One(Box::new(OneModel { spec, named, file: None }))
+            }
+        }
+    }
+}
+
 /// A single model.
 #[derive(Debug)]
 pub struct OneModel {

@@ -86,7 +86,7 @@ impl Default for Decoders {
 
 impl Decoders {
     pub(crate) fn launch(&self) -> Launch {
-        Launch { launcher: self.launcher.clone(), limit: self.limit }
+        Launch { launcher: self.launcher.clone(), limit: self.limit, ..Launch::default() }
     }
 }
 
@@ -124,10 +124,10 @@ impl RunOptions {
         Settings {
             threads: self.threads.unwrap_or(defaults.threads).max(1),
             subsample: self.subsample.max(1),
-            frames: self.frames,
+            range: self.frames.into(),
             skip_reference: skip[0],
             skip_distorted: skip[1],
-            level: self.level,
+            backend: self.level.into(),
         }
     }
 }

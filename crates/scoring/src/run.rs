@@ -1,9 +1,9 @@
 //! From a request to its result.
 
 use serde_json::Value;
-use visus_engine::{Cancel, Outcome, Plan, Row, Sink};
-use visus_report::full::{FullReport, InputFacts};
+use visus_engine::{Cancel, FrameRange, Outcome, Plan, Row, Settings, Sink};
 use visus_report::part::{self, Asked};
+use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
 use visus_video::Source;
 
 use crate::open::{OpenVideos, Prepared};
@@ -124,8 +124,9 @@ fn run_engine(
             let outcome = visus_engine::run(plan, reference, distorted, &settings, cancel, sink)?;
             Ok((outcome, None))
         }
-        Some(range) => {
-            let part = visus_engine::run_part(plan, reference, distorted, &settings, range, cancel, sink)?;
+        Some((from, to)) => {
+            let settings = Settings { range: FrameRange::Part { from, to }, ..settings };
+            let part = visus_engine::run_part(plan, reference, distorted, &settings, cancel, sink)?;
             let visus_engine::Part { outcome, ended, rows } = part;
             Ok((outcome, Some(Part { ended, rows })))
         }
@@ -150,16 +151,19 @@ impl ScoreResult {
         self.pair.shots().unwrap_or_else(|| visus_report::shots::starts(&self.outcome))
     }
 
-    /// Everything about the run as JSON; of a part, what joining needs as well.
+    /// Everything that a report says besides the scores themselves.
+    pub fn facts(&self, version: &str) -> ScoreFacts {
+        let inputs = [self.reference.clone(), self.distorted.clone()];
+        let mut facts = ScoreFacts::native(version, &self.plan, &self.outcome, inputs);
+        facts.notes.clone_from(&self.notes);
+        facts.sections = self.pair.sections().into_iter().collect();
+        let part = self.part.as_ref();
+        facts.part = part.map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked));
+        facts
+    }
+
+    /// The whole report as JSON, with every digit.
     pub fn json(&self, version: &str) -> Value {
-        let Self { plan, outcome, reference, distorted, part, asked, .. } = self;
-        let mut report = FullReport { version, plan, outcome, reference, distorted }.json();
-        if let Some(Part { ended, rows }) = part {
-            report["part"] = part::entry(outcome, *ended, rows, asked);
-        }
-        for (name, section) in self.pair.sections() {
-            report[name.as_str()] = section;
-        }
-        report
+        ScoreReport::new(&self.facts(version), &self.outcome).json()
     }
 }

@@ -54,17 +54,30 @@ impl Video {
         }
     }
 
+    /// Whether its first bytes are those of a Y4M file. Says no of what can be read once only.
+    pub fn is_y4m(&self) -> bool {
+        match self {
+            Self::Path(path) => !is_stream(path) && begins_as_y4m(File::open(path).ok().as_mut()),
+            Self::File { file, .. } => begins_as_y4m(file.try_clone().ok().as_mut()),
+            Self::Memory { bytes, .. } => bytes.starts_with(Y4M_MAGIC),
+        }
+    }
+
+    /// What the header of a Y4M file says.
+    pub fn y4m_format(&self) -> Result<Format, ReadError> {
+        self.source(None).map(|source| *source.format())
+    }
+
     /// Y4M by its first bytes, whatever else was said; raw if a format is given; else encoded. What cannot be looked at
     /// beforehand (standard input, a named pipe) is raw or Y4M.
     pub(crate) fn kind(&self, raw: Option<Format>) -> Kind {
         let otherwise = raw.map_or(Kind::Encoded, Kind::Raw);
         match self {
             Self::Path(path) if is_stream(path) => raw.map_or(Kind::Y4m, Kind::Raw),
-            Self::Path(path) if begins_as_y4m(File::open(path).ok().as_mut()) => Kind::Y4m,
+            _ if self.is_y4m() => Kind::Y4m,
             // A damaged Y4M file should be called that, not a video that ffmpeg cannot read.
             Self::Path(path) if raw.is_none() && has_ending(path, "y4m") => Kind::Y4m,
             Self::Path(_) => otherwise,
-            Self::File { file, .. } if begins_as_y4m(file.try_clone().ok().as_mut()) => Kind::Y4m,
             Self::File { name, .. } if raw.is_none() && has_ending(name, "y4m") => Kind::Y4m,
             Self::File { .. } => otherwise,
             Self::Memory { .. } => raw.map_or(Kind::Y4m, Kind::Raw),

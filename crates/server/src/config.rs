@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use visus_metrics::Level;
+use visus_scoring::cpu;
 
 /// Who computes scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,6 +111,8 @@ pub enum ConfigError {
     Threading(String),
     #[error("{name}='{value}' is not understood: {reason}")]
     Value { name: &'static str, value: String, reason: String },
+    #[error("{0}")]
+    CpuLevel(String),
 }
 
 /// Looks up an environment variable; tests bring their own.
@@ -182,13 +185,8 @@ fn subprocess_limit(env: Environment<'_>) -> Option<Duration> {
 }
 
 fn level(env: Environment<'_>) -> Result<Level, ConfigError> {
-    let best = Level::detect();
-    let Some(text) = env("VISUS_CPU").filter(|text| !text.is_empty()) else { return Ok(best) };
-    let value = text.to_string_lossy().into_owned();
-    match value.parse::<Level>() {
-        Ok(level) => Ok(best.lowered_to(level)),
-        Err(reason) => Err(ConfigError::Value { name: "VISUS_CPU", value, reason }),
-    }
+    let value = env(cpu::VARIABLE).map(|text| text.to_string_lossy().into_owned());
+    cpu::lowered(value.as_deref()).map_err(|error| ConfigError::CpuLevel(error.to_string()))
 }
 
 /// Which runtime `VMAF_MCP_ASYNC` asks for.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::config::{Config, EngineKind};
-use crate::engines::encoded::Decoders;
 use crate::engines::external::{self, External};
 use crate::engines::probe::Probes;
 use crate::engines::{ScoreTask, native};
@@ -133,7 +132,7 @@ impl Server {
     pub async fn start_score(&self, args: ScoreArgs, owner: &Owner) -> Result<Started, ToolError> {
         let (background, tool) = (args.background(), args.tool());
         let server = self.clone();
-        let task = blocking(move || args.prepare(server.roots())).await??;
+        let task = blocking(move || args.prepare(server.roots(), server.config())).await??;
         let server = self.clone();
         let work: Work = Box::new(move |context| Ok(Output::Score(Box::new(server.score(task, context)?))));
         let handle = self.jobs().submit(owner, tool, work)?;
@@ -148,7 +147,7 @@ impl Server {
             tiny.runner.limits.time = config.limits.subprocess;
         }
         match config.engine {
-            EngineKind::Native => native::score(task, config.level, &self.decoders(), context),
+            EngineKind::Native => native::score(task, context),
             EngineKind::External => {
                 let binary = self.binary();
                 let external = External {
@@ -160,12 +159,6 @@ impl Server {
                 external.score(task, context)
             }
         }
-    }
-
-    /// How decoders of encoded video are started.
-    fn decoders(&self) -> Decoders {
-        let config = self.config();
-        Decoders { launcher: config.launcher.clone(), limit: config.limits.subprocess }
     }
 
     fn start_work(&self, tool: &'static str, values: Values, owner: &Owner) -> Result<Started, ToolError> {
@@ -188,10 +181,9 @@ impl Server {
     /// Scores and shows the worst frames.
     async fn start_worst(&self, request: worst::Request, owner: &Owner) -> Result<Started, ToolError> {
         let (background, count, server) = (request.args.background(), request.count(), self.clone());
-        let task = blocking(move || request.args.prepare(server.roots())).await??;
+        let task = blocking(move || request.args.prepare(server.roots(), server.config())).await??;
         let server = self.clone();
-        let work: Work =
-            Box::new(move |context| worst::run(&server, task, count, &server.decoders(), context));
+        let work: Work = Box::new(move |context| worst::run(&server, task, count, context));
         let handle = self.jobs().submit(owner, worst::NAME, work)?;
         Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
     }

@@ -14,9 +14,10 @@ use crate::event::{Event, Sink};
 use crate::lab::{Bench, Lab};
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
 use crate::samples::{self, SamplePlan};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::MAX_ENCODES;
 use crate::source::Source;
+use visus_engine::Pooling;
 
 /// What is compared.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use visus_video::{ChromaRounding, Format, Source as Frames, raw_stream};
 use crate::TuneError;
 use crate::encoders::reason;
 use crate::source::{Source, Window};
-use crate::tools::{Tools, file_url};
+use crate::tools::{Files, Tools, file_url};
 
 /// How pictures are enlarged to the size of the display: bicubic, with exact rounding.
 const SCALER: &str = "flags=bicubic+accurate_rnd+full_chroma_int";
@@ -63,7 +63,8 @@ fn open(
     tools: &Tools,
     cancel: &Cancel,
 ) -> Result<Box<dyn Frames>, TuneError> {
-    let pipe = Pipe { stream: tools.stream(args, cancel)?, ended: false };
+    let files = Files { read: &[path], folder: None };
+    let pipe = Pipe { stream: tools.stream(args, files, cancel)?, ended: false };
     let reader = raw_stream(&path.to_string_lossy(), pipe, format, ChromaRounding::Up)
         .map_err(|error| TuneError::Score { what: path.display().to_string(), reason: error.to_string() })?;
     Ok(Box::new(reader))

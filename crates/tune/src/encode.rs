@@ -10,7 +10,7 @@ use crate::TuneError;
 use crate::encoders::{Adapter, Choices, reason};
 use crate::mp4::{self, Mp4Facts};
 use crate::source::{Source, Window};
-use crate::tools::{Tools, file_url};
+use crate::tools::{Files, Tools, file_url};
 
 /// How a source is encoded.
 #[derive(Clone, Debug)]
@@ -71,7 +71,8 @@ pub fn encode(
         ["-v", "error", "-nostats", "-progress", "pipe:1", "-f", recipe.container()].map(OsString::from),
     );
     args.push(file_url(output));
-    let finished = tools.work(&args, cancel, frames)?;
+    let files = Files { read: &[&source.path], folder: output.parent() };
+    let finished = tools.work(&args, files, cancel, frames)?;
     let failed = |reason: String| TuneError::Encode {
         encoder: recipe.adapter.name.to_owned(),
         knob: recipe.adapter.knob.name.to_owned(),

@@ -21,7 +21,7 @@ pub enum TuneError {
     Encode { encoder: String, knob: String, quality: i32, reason: String },
     #[error("no space left on the device that holds {path}", path = path.display())]
     DiskFull { path: PathBuf },
-    #[error("subprocess timed out after {:.1}s (set VMAF_MCP_SUBPROCESS_TIMEOUT_S to override)", limit.as_secs_f64())]
+    #[error("ffmpeg timed out after {:.1} s", limit.as_secs_f64())]
     TimedOut { limit: Duration },
     #[error("{what}: {reason}")]
     Score { what: String, reason: String },
@@ -49,17 +49,6 @@ impl TuneError {
 
     /// The error with its causes, in one line.
     pub fn chain(&self) -> String {
-        chain(self)
+        visus_video::chain(self)
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }

@@ -12,10 +12,11 @@ use crate::event::{Event, Sink};
 use crate::lab::{Bench, Lab};
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
 use crate::samples::{self, SamplePlan};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::{Found, MAX_ENCODES};
 use crate::source::{Source, Window};
 use crate::workspace::move_into_place;
+use visus_engine::Pooling;
 
 /// How often a whole encode is made again with another setting.
 const CORRECTIONS: usize = 3;

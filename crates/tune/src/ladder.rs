@@ -10,9 +10,10 @@ use crate::hull::{self, Spacing};
 use crate::lab::{Bench, Lab};
 use crate::probe_curve::{Curve, Sample, contradictions};
 use crate::samples::{self, SamplePlan};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::MAX_ENCODES;
 use crate::source::Source;
+use visus_engine::Pooling;
 
 /// What is asked.
 #[derive(Clone, Debug)]

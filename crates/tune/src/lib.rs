@@ -4,6 +4,7 @@
 
 pub mod bd;
 pub mod cache;
+pub mod charts;
 mod codecs;
 mod compare;
 mod decode;
@@ -18,7 +19,6 @@ mod lab;
 mod ladder;
 pub mod manifest;
 pub mod mp4;
-pub mod plot;
 mod probe_curve;
 pub mod samples;
 mod score;
@@ -36,7 +36,8 @@ pub use find::{Attempt, FindAnswer, FindSettings, find};
 pub use lab::{Bench, Lab, Made, Measure};
 pub use ladder::{Failure, Ladder, LadderSettings, Rendition, ladder};
 pub use probe_curve::{Curve, Sample};
-pub use score::{Judge, Pooling};
+pub use score::Judge;
 pub use source::{RawShape, Source, Window, looks_raw};
 pub use tools::Tools;
+pub use visus_engine::Pooling;
 pub use workspace::write_atomically;

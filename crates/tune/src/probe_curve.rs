@@ -5,9 +5,9 @@ use serde::Serialize;
 use crate::TuneError;
 use crate::event::Sink;
 use crate::lab::{Bench, Lab, Measure};
-use crate::score::Pooling;
 use crate::search::{self, Found, Measured, Quest};
 use crate::source::Window;
+use visus_engine::Pooling;
 
 /// A setting's outcome over all windows.
 #[derive(Clone, Debug, Serialize)]

@@ -1,72 +1,15 @@
 //! Scores of an encode against its source, by the engine in this process.
 
 use std::path::Path;
-use std::str::FromStr;
 
 use visus_engine::{Cancel, Event, Flow, Plan};
 use visus_scoring::{Columns, ErrorClass, Resolved, RunOptions, Selection, run_sources};
-use visus_video::Format;
+use visus_video::{Format, chain};
 
 use crate::TuneError;
 use crate::decode;
-use crate::error::chain;
 use crate::source::{Source, Window};
 use crate::tools::Tools;
-
-/// One number for many frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pooling {
-    #[default]
-    Mean,
-    /// `n / Σ 1/(s+1) − 1`, as libvmaf's.
-    Harmonic,
-    Min,
-    /// The score that so many percent of the frames do not reach.
-    P1,
-    P5,
-    P10,
-}
-
-impl Pooling {
-    pub const NAMES: [&str; 6] = ["mean", "harmonic", "min", "p1", "p5", "p10"];
-    const ALL: [Self; 6] = [Self::Mean, Self::Harmonic, Self::Min, Self::P1, Self::P5, Self::P10];
-
-    pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .zip(Self::NAMES)
-            .find(|(pooling, _)| **pooling == self)
-            .map_or("mean", |(_, name)| name)
-    }
-
-    /// The frames' scores in one number; NaN without frames.
-    pub fn pool(self, scores: &[f64]) -> f64 {
-        let count = scores.len() as f64;
-        let percentile = |percent: f64| {
-            let mut sorted = scores.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            visus_report::stats::percentile(&sorted, percent)
-        };
-        match self {
-            _ if scores.is_empty() => f64::NAN,
-            Self::Mean => scores.iter().sum::<f64>() / count,
-            Self::Harmonic => count / scores.iter().map(|score| 1.0 / (score + 1.0)).sum::<f64>() - 1.0,
-            Self::Min => percentile(0.0),
-            Self::P1 => percentile(1.0),
-            Self::P5 => percentile(5.0),
-            Self::P10 => percentile(10.0),
-        }
-    }
-}
-
-impl FromStr for Pooling {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|pooling| pooling.name() == text);
-        found.ok_or_else(|| format!("must be one of {}", Self::NAMES.join("|")))
-    }
-}
 
 /// The model that measures.
 #[derive(Debug)]
@@ -156,24 +99,6 @@ fn wrong_model(error: impl std::error::Error) -> TuneError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pooled_in_six_ways() {
-        let scores: Vec<f64> = (0..=100).rev().map(f64::from).collect();
-        for (pooling, expected) in [
-            (Pooling::Mean, 50.0),
-            (Pooling::Min, 0.0),
-            (Pooling::P1, 1.0),
-            (Pooling::P5, 5.0),
-            (Pooling::P10, 10.0),
-        ] {
-            assert_eq!(pooling.pool(&scores), expected, "{}", pooling.name());
-            assert_eq!(pooling.name().parse(), Ok(pooling));
-        }
-        assert_eq!(Pooling::Harmonic.pool(&[1.0, 3.0]), 2.0 / 0.75 - 1.0);
-        assert!(Pooling::Mean.pool(&[]).is_nan());
-        assert!("median".parse::<Pooling>().is_err());
-    }
 
     #[test]
     fn models_by_any_name() {

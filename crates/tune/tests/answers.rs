@@ -9,7 +9,7 @@ use visus_tune::encoders::{self, Choices};
 use visus_tune::hull::Spacing;
 use visus_tune::samples::SamplePlan;
 use visus_tune::shots::{self, DetectSettings, Kind, ShotSettings};
-use visus_tune::{CompareSettings, LadderSettings, Pooling, TuneError, compare, ladder, manifest, plot};
+use visus_tune::{CompareSettings, LadderSettings, Pooling, TuneError, charts, compare, ladder, manifest};
 
 fn comparison(encoders: &[&str], targets: &[f64]) -> CompareSettings {
     CompareSettings {
@@ -44,7 +44,7 @@ fn encoders_are_compared_and_the_absent_ones_told() {
     assert!(report.rows.iter().filter(|row| row.ok).all(|row| !row.encoder_version.is_empty()));
     let delta = report.bd_rate.iter().find(|delta| delta.encoder == "libx265").unwrap();
     assert!(delta.bd_rate_percent.is_some(), "{delta:?}");
-    assert!(plot::comparison(&report).contains("libx265"));
+    assert!(charts::comparison(&report).svg().contains("libx265"));
     let several =
         compare(&lab, &source, &judge(&source), &comparison(&["libx265", "libx264"], &[94.0, 90.0]), &silent)
             .unwrap();
@@ -122,7 +122,7 @@ fn a_ladder_is_packaged_and_read_back() {
     // The small size is judged enlarged: at a fine setting it still lacks detail.
     assert!(found.samples.iter().any(|sample| sample.width == 128));
     assert!(found.renditions.iter().all(|rendition| rendition.codecs.starts_with("avc1.64")));
-    assert!(plot::ladder(&found).contains("hull"));
+    assert!(charts::ladder(&found).svg().contains("hull"));
     let folder = place.path("out");
     let package = manifest::package(&lab, &source, &judge, &settings, &found, &folder, &silent).unwrap();
     let expected: Vec<String> = {
@@ -176,6 +176,6 @@ fn shots_get_settings_of_their_own_and_are_joined() {
         assert!((joined.predicted_vmaf - joined.achieved_vmaf).abs() < 1.5, "{joined:?}");
         assert!(joined.codecs.starts_with(codec), "{}", joined.codecs);
         assert_eq!(plan.segment_commands.len(), 2);
-        assert!(plot::shots(&plan).contains("shot 2"));
+        assert!(charts::shots(&plan).svg().contains("shot 2"));
     }
 }

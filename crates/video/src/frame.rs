@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Format;
-use crate::memory::{Memory, Pages};
+use crate::memory::{Allocator, Buffer, Memory, Pages};
 
 /// A sample as it is stored: one byte up to 8 bits, two bytes above.
 pub trait Sample: Copy + Default + Send + Sync + Into<u32> + Into<i32> + Into<f32> + 'static {}
@@ -16,9 +16,32 @@ const ROW_ALIGN: usize = 64;
 /// Bytes of a cache line, and of the widest vectors.
 const LINE_BYTES: usize = 64;
 
+/// Where a plane lies within [`Frame::bytes`], in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlaneLayout {
+    /// Of the first sample.
+    pub offset: usize,
+    /// From one row to the next.
+    pub stride: usize,
+}
+
+/// Why memory cannot be a frame of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    #[error("plane {plane} has rows of {needed} bytes, but its rows are {stride} bytes apart")]
+    Stride { plane: usize, needed: usize, stride: usize },
+    #[error("plane {plane} ends at byte {needed}, but the buffer has {got} bytes")]
+    Length { plane: usize, needed: usize, got: usize },
+    #[error("plane {plane} is not aligned to its samples of {sample_bytes} bytes")]
+    Alignment { plane: usize, sample_bytes: usize },
+}
+
+/// Where a plane lies in the memory, in samples.
 #[derive(Clone, Copy, Debug, Default)]
-struct PlaneLayout {
+struct Placement {
     start: usize,
+    /// Samples from the first of the first row to the last that may be looked at; the last row may lack its padding.
+    length: usize,
     stride: usize,
     width: usize,
     height: usize,
@@ -29,36 +52,54 @@ struct PlaneLayout {
 pub struct Frame {
     format: Format,
     memory: Memory,
-    planes: [PlaneLayout; 3],
+    planes: [Placement; 3],
 }
 
 impl Frame {
     /// A picture of zeros.
     pub fn new(format: Format) -> Self {
-        Self::in_pages(format, Pages::Huge)
+        Self::in_memory(format, |bytes| Memory::new(bytes, Pages::Huge))
     }
 
     /// A picture of zeros that is one of many: huge pages are left to others.
     pub(crate) fn one_of_many(format: Format) -> Self {
-        Self::in_pages(format, Pages::Small)
+        Self::in_memory(format, |bytes| Memory::new(bytes, Pages::Small))
     }
 
-    fn in_pages(format: Format, pages: Pages) -> Self {
-        let mut planes = [PlaneLayout::default(); 3];
+    /// A picture of zeros in memory of this allocator.
+    pub(crate) fn allocated(format: Format, allocator: &dyn Allocator) -> Self {
+        Self::in_memory(format, |bytes| Memory::from(allocator, bytes))
+    }
+
+    fn in_memory(format: Format, memory: impl FnOnce(usize) -> Memory) -> Self {
+        let mut planes = [Placement::default(); 3];
         let mut start = 0;
-        for (index, layout) in planes.iter_mut().enumerate().take(format.planes()) {
+        for (index, plane) in planes.iter_mut().enumerate().take(format.planes()) {
             let (width, height) = format.plane_size(index);
             let stride = width.next_multiple_of(ROW_ALIGN);
-            *layout = PlaneLayout { start, stride, width, height };
-            start += stride * height;
+            *plane = Placement { start, length: stride * height, stride, width, height };
+            start += plane.length;
         }
         let bytes = format.sample_bytes();
-        let memory = Memory::new((start * bytes).next_multiple_of(8) + LINE_BYTES, pages);
+        let memory = memory((start * bytes).next_multiple_of(8) + LINE_BYTES);
         // A vector that crosses cache lines takes two loads.
         let address = memory.bytes().as_ptr().addr();
         let first = (address.next_multiple_of(LINE_BYTES) - address) / bytes;
-        planes.iter_mut().for_each(|layout| layout.start += first);
+        planes.iter_mut().for_each(|plane| plane.start += first);
         Self { format, memory, planes }
+    }
+
+    /// A picture that lies in foreign memory already; nothing is copied. Layouts beyond the format's planes are ignored.
+    pub fn wrap(
+        format: Format,
+        buffer: Box<dyn Buffer>,
+        layouts: [PlaneLayout; 3],
+    ) -> Result<Self, LayoutError> {
+        let mut planes = [Placement::default(); 3];
+        for (index, plane) in planes.iter_mut().enumerate().take(format.planes()) {
+            *plane = Placement::within(buffer.bytes(), &format, index, layouts[index])?;
+        }
+        Ok(Self { format, memory: Memory::Foreign(buffer), planes })
     }
 
     pub fn format(&self) -> &Format {
@@ -70,42 +111,96 @@ impl Frame {
         if self.format != other.format {
             return self.clone_from(other);
         }
-        let (own, theirs) = (self.picture_bytes(), other.picture_bytes());
-        self.memory.bytes_mut()[own].copy_from_slice(&other.memory.bytes()[theirs]);
+        if self.layouts() == other.layouts() {
+            let (own, theirs) = (self.byte_range(), other.byte_range());
+            let length = own.len().min(theirs.len());
+            let source = &other.memory.bytes()[theirs][..length];
+            return self.memory.bytes_mut()[own][..length].copy_from_slice(source);
+        }
+        for plane in 0..self.format.planes() {
+            match other.plane(plane) {
+                PlaneView::U8(from) => copy_rows(from, self.plane_mut_u8(plane)),
+                PlaneView::U16(from) => copy_rows(from, self.plane_mut_u16(plane)),
+            }
+        }
+    }
+
+    /// Takes over the picture of another frame, which may get this one's memory and picture in exchange. Memory that came
+    /// from elsewhere (pinned for a device, or a caller's own) stays with its frame: then the picture is copied.
+    pub fn exchange(&mut self, other: &mut Self) {
+        if self.has_foreign_memory() || other.has_foreign_memory() {
+            self.copy_from(other);
+        } else {
+            std::mem::swap(self, other);
+        }
+    }
+
+    /// Whether the memory came from an [`Allocator`] or a caller.
+    pub fn has_foreign_memory(&self) -> bool {
+        self.memory.is_foreign()
+    }
+
+    /// The memory from the first plane's first sample to the last plane's end, padding included: what a device copies in
+    /// one piece. Samples of two bytes are in the machine's byte order.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory.bytes()[self.byte_range()]
+    }
+
+    /// Where a plane lies in [`bytes`](Self::bytes).
+    pub fn plane_layout(&self, index: usize) -> PlaneLayout {
+        self.layouts()[index]
+    }
+
+    fn layouts(&self) -> [PlaneLayout; 3] {
+        let (first, bytes) = (self.byte_range().start, self.format.sample_bytes());
+        self.planes.map(|plane| PlaneLayout {
+            offset: (plane.start * bytes).saturating_sub(first),
+            stride: plane.stride * bytes,
+        })
     }
 
     /// Where all planes lie; two frames of one format may begin at different places.
-    fn picture_bytes(&self) -> std::ops::Range<usize> {
-        let bytes = self.format.sample_bytes();
-        let end =
-            self.planes.iter().map(|layout| layout.start + layout.stride * layout.height).max().unwrap_or(0);
-        self.planes[0].start * bytes..end * bytes
+    fn byte_range(&self) -> std::ops::Range<usize> {
+        let (planes, bytes) = (&self.planes[..self.format.planes()], self.format.sample_bytes());
+        let start = planes.iter().map(|plane| plane.start).min().unwrap_or(0);
+        let end = planes.iter().map(|plane| plane.start + plane.length).max().unwrap_or(0);
+        start * bytes..end * bytes
     }
 
     /// Plane 0 is luma. A plane that the format does not have is empty.
     pub fn plane(&self, index: usize) -> PlaneView<'_> {
-        let (layout, bytes) = (self.planes[index], self.memory.bytes());
+        let plane = self.planes[index];
+        let bytes = &self.memory.bytes()[plane.byte_range(&self.format)];
         if self.is_wide() {
-            PlaneView::U16(layout.view(bytemuck::cast_slice(bytes)))
+            PlaneView::U16(plane.view(bytemuck::cast_slice(bytes)))
         } else {
-            PlaneView::U8(layout.view(bytes))
+            PlaneView::U8(plane.view(bytes))
         }
     }
 
     /// The plane's rows for writing, as 8-bit samples; `None` if the frame has more bits.
     pub fn plane_mut_u8(&mut self, index: usize) -> Option<PlaneMut<'_, u8>> {
-        let layout = self.planes[index];
-        (!self.is_wide()).then(|| layout.view_mut(self.memory.bytes_mut()))
+        let plane = self.planes[index];
+        let range = plane.byte_range(&self.format);
+        (!self.is_wide()).then(|| plane.view_mut(&mut self.memory.bytes_mut()[range]))
     }
 
     /// The plane's rows for writing, as 16-bit samples; `None` if the frame has 8 bits.
     pub fn plane_mut_u16(&mut self, index: usize) -> Option<PlaneMut<'_, u16>> {
-        let layout = self.planes[index];
-        self.is_wide().then(|| layout.view_mut(bytemuck::cast_slice_mut(self.memory.bytes_mut())))
+        let plane = self.planes[index];
+        let range = plane.byte_range(&self.format);
+        self.is_wide().then(|| plane.view_mut(bytemuck::cast_slice_mut(&mut self.memory.bytes_mut()[range])))
     }
 
     fn is_wide(&self) -> bool {
         self.format.sample_bytes() > 1
+    }
+}
+
+fn copy_rows<T: Copy>(from: Plane<'_, T>, into: Option<PlaneMut<'_, T>>) {
+    let Some(mut into) = into else { return };
+    for (y, row) in from.rows().enumerate() {
+        into.row_mut(y).copy_from_slice(row);
     }
 }
 
@@ -124,14 +219,45 @@ impl fmt::Debug for Frame {
     }
 }
 
-impl PlaneLayout {
+impl Placement {
+    /// A plane of a caller's memory, if the memory has room for it.
+    fn within(
+        memory: &[u8],
+        format: &Format,
+        plane: usize,
+        layout: PlaneLayout,
+    ) -> Result<Self, LayoutError> {
+        let sample_bytes = format.sample_bytes();
+        let (width, height) = format.plane_size(plane);
+        let PlaneLayout { offset, stride } = layout;
+        let addresses = [memory.as_ptr().addr(), offset, stride];
+        if !addresses.into_iter().all(|address| address.is_multiple_of(sample_bytes)) {
+            return Err(LayoutError::Alignment { plane, sample_bytes });
+        }
+        let row = width * sample_bytes;
+        if stride < row {
+            return Err(LayoutError::Stride { plane, needed: row, stride });
+        }
+        let rows = stride.saturating_mul(height.saturating_sub(1)).saturating_add(row);
+        let needed = offset.saturating_add(if height == 0 { 0 } else { rows });
+        if needed > memory.len() {
+            return Err(LayoutError::Length { plane, needed, got: memory.len() });
+        }
+        let length = (memory.len() - offset).min(stride.saturating_mul(height)) / sample_bytes;
+        let (start, stride) = (offset / sample_bytes, stride / sample_bytes);
+        Ok(Self { start, length, stride, width, height })
+    }
+
+    fn byte_range(&self, format: &Format) -> std::ops::Range<usize> {
+        let bytes = format.sample_bytes();
+        self.start * bytes..(self.start + self.length) * bytes
+    }
+
     fn view<'a, T>(&self, data: &'a [T]) -> Plane<'a, T> {
-        let data = &data[self.start..self.start + self.stride * self.height];
         Plane { data, stride: self.stride, width: self.width, height: self.height }
     }
 
     fn view_mut<'a, T>(&self, data: &'a mut [T]) -> PlaneMut<'a, T> {
-        let data = &mut data[self.start..self.start + self.stride * self.height];
         PlaneMut { data, stride: self.stride, width: self.width, height: self.height }
     }
 }
@@ -231,6 +357,118 @@ impl PlaneView<'_> {
         match self {
             Self::U8(plane) => plane.height(),
             Self::U16(plane) => plane.height(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Chroma;
+    use crate::synthetic::{Clip, samples_of};
+
+    fn picture(depth: u8) -> Frame {
+        Clip::scene(Format::new(37, 21, Chroma::C420, depth).unwrap(), 1, 3).frame(0)
+    }
+
+    /// The frame's rows, packed with the given bytes between them and an odd byte at the end.
+    fn packed(frame: &Frame, gap: usize) -> (Box<dyn Buffer>, [PlaneLayout; 3]) {
+        let (format, mut bytes) = (*frame.format(), Vec::new());
+        let mut layouts = [PlaneLayout::default(); 3];
+        for (plane, layout) in layouts.iter_mut().enumerate() {
+            let (width, height) = format.plane_size(plane);
+            *layout = PlaneLayout { offset: bytes.len(), stride: width * format.sample_bytes() + gap };
+            for row in samples_of(frame, plane).chunks(width).take(height) {
+                match format.sample_bytes() {
+                    1 => bytes.extend(row.iter().map(|sample| *sample as u8)),
+                    _ => bytes.extend(row.iter().flat_map(|sample| sample.to_ne_bytes())),
+                }
+                bytes.extend(vec![0xAA; gap]);
+            }
+        }
+        bytes.truncate(bytes.len() - gap);
+        (Box::new(Odd(bytes)), layouts)
+    }
+
+    struct Odd(Vec<u8>);
+
+    impl Buffer for Odd {
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+    }
+
+    fn same(a: &Frame, b: &Frame) -> bool {
+        (0..3).all(|plane| samples_of(a, plane) == samples_of(b, plane))
+    }
+
+    #[test]
+    fn a_picture_in_foreign_memory_is_the_same_picture() {
+        for (depth, gap) in [(8, 0), (8, 1), (8, 27), (10, 0), (10, 6)] {
+            let own = picture(depth);
+            let (buffer, layouts) = packed(&own, gap);
+            let wrapped = Frame::wrap(*own.format(), buffer, layouts).unwrap();
+            assert!(same(&own, &wrapped), "{depth} bits, gap {gap}");
+            assert!(same(&wrapped, &wrapped.clone()) && !wrapped.clone().has_foreign_memory());
+            let mut copy = Frame::new(*own.format());
+            copy.copy_from(&wrapped);
+            assert!(same(&own, &copy));
+            let mut exchanged = Frame::new(*own.format());
+            exchanged.exchange(&mut wrapped.clone());
+            assert!(same(&own, &exchanged));
+        }
+    }
+
+    #[test]
+    fn foreign_memory_stays_where_it_is() {
+        let own = picture(8);
+        let (buffer, layouts) = packed(&own, 3);
+        let mut wrapped = Frame::wrap(*own.format(), buffer, layouts).unwrap();
+        let mut other = Frame::new(*own.format());
+        other.exchange(&mut wrapped);
+        assert!(same(&other, &own) && wrapped.has_foreign_memory() && !other.has_foreign_memory());
+        wrapped.exchange(&mut Frame::new(*own.format()));
+        assert!(wrapped.has_foreign_memory() && !same(&wrapped, &own));
+    }
+
+    #[test]
+    fn a_layout_that_does_not_fit_is_refused() {
+        let own = picture(10);
+        let (_, layouts) = packed(&own, 0);
+        let wrap = |change: &dyn Fn(&mut Vec<u8>, &mut [PlaneLayout; 3])| {
+            let mut bytes = vec![0; own.bytes().len()];
+            let mut layouts = layouts;
+            change(&mut bytes, &mut layouts);
+            Frame::wrap(*own.format(), Box::new(Odd(bytes)), layouts).map(drop)
+        };
+        assert_eq!(wrap(&|_, _| ()), Ok(()));
+        let short = wrap(&|bytes, _| bytes.truncate(1000));
+        assert!(matches!(short, Err(LayoutError::Length { plane: 0, got: 1000, .. })), "{short:?}");
+        let narrow = wrap(&|_, layouts| layouts[1].stride = 34);
+        assert_eq!(narrow, Err(LayoutError::Stride { plane: 1, needed: 36, stride: 34 }));
+        let odd = wrap(&|_, layouts| layouts[2].offset += 1);
+        assert_eq!(odd, Err(LayoutError::Alignment { plane: 2, sample_bytes: 2 }));
+        let far = wrap(&|_, layouts| layouts[2].offset = usize::MAX - 1);
+        assert!(matches!(far, Err(LayoutError::Length { plane: 2, .. })), "{far:?}");
+    }
+
+    #[test]
+    fn bytes_and_layout_describe_the_planes() {
+        for depth in [8, 10] {
+            let frame = picture(depth);
+            for plane in 0..3 {
+                let PlaneLayout { offset, stride } = frame.plane_layout(plane);
+                let sample = &frame.bytes()[offset + 5 * stride..];
+                let first = match depth {
+                    8 => u16::from(sample[0]),
+                    _ => u16::from_ne_bytes([sample[0], sample[1]]),
+                };
+                let width = frame.plane(plane).width();
+                assert_eq!(first, samples_of(&frame, plane)[5 * width]);
+            }
         }
     }
 }

@@ -26,7 +26,7 @@
 mod error;
 mod format;
 mod frame;
-#[doc(hidden)]
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod info;
 mod input;
@@ -43,9 +43,10 @@ mod y4m;
 
 pub use error::{HeaderFault, ReadError, chain};
 pub use format::{Chroma, Format, FormatError, MAX_SIDE};
-pub use frame::{Frame, Plane, PlaneMut, PlaneView, Sample};
+pub use frame::{Frame, LayoutError, Plane, PlaneLayout, PlaneMut, PlaneView, Sample};
 pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};
-pub use pool::{Pool, PooledFrame};
+pub use memory::{Allocator, Buffer};
+pub use pool::{Pool, PooledFrame, SharedFrame};
 pub use reader::Reader;
 pub use share::share;
 pub use source::{

@@ -3,8 +3,38 @@
 //! A large picture has hundreds of pages, and the first touch of each is a trap into the system: with huge pages there
 //! are a few. Where the system has none to give, or the picture is small, nothing changes. Huge pages are scarce, though:
 //! for many pictures the system has to gather them, which takes longer than the traps.
+//!
+//! Memory may also come from elsewhere: a device wants pinned pages, a caller has the picture already. [`Buffer`] is such
+//! memory, [`Allocator`] is where a [`Pool`](crate::Pool) gets it. Safety is the implementor's: a buffer hands out
+//! slices, and this crate checks that they are long enough and aligned before it relies on them.
+
+use std::fmt;
 
 use memmap2::MmapMut;
+
+/// Memory from outside this crate that holds a picture. The slice must always be the same: same address, same length.
+pub trait Buffer: Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
+}
+
+/// Ordinary memory is a buffer too, aligned for any sample.
+impl Buffer for Vec<u64> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self)
+    }
+}
+
+/// Gives a [`Pool`](crate::Pool) its memory.
+pub trait Allocator: Send + Sync {
+    /// At least so many bytes, aligned for 16-bit samples. `None` if there are no more: the frame then lives in ordinary
+    /// memory, which is slower for whoever wanted the other kind, and nothing else.
+    fn allocate(&self, bytes: usize) -> Option<Box<dyn Buffer>>;
+}
 
 /// A huge page.
 const HUGE_BYTES: usize = 2 << 20;
@@ -19,10 +49,10 @@ pub(crate) enum Pages {
 }
 
 /// At least so many bytes, zeros at first, aligned for any sample.
-#[derive(Debug)]
 pub(crate) enum Memory {
     Heap(Vec<u64>),
     Mapped(MmapMut),
+    Foreign(Box<dyn Buffer>),
 }
 
 impl Memory {
@@ -33,7 +63,7 @@ impl Memory {
         let mapped = if huge { MmapMut::map_anon(whole).ok() } else { None };
         match mapped {
             Some(mapped) => {
-                // Only a wish: without it the pages are small.
+                // Advice only: if the system ignores it, the pages are small.
                 #[cfg(target_os = "linux")]
                 let _ = mapped.advise(memmap2::Advice::HugePage);
                 Self::Mapped(mapped)
@@ -42,10 +72,30 @@ impl Memory {
         }
     }
 
+    /// Memory of this allocator, or ordinary memory where it has none to give or gives what cannot be used.
+    pub(crate) fn from(allocator: &dyn Allocator, bytes: usize) -> Self {
+        let usable = |buffer: &dyn Buffer| {
+            let given = buffer.bytes();
+            given.len() >= bytes && given.as_ptr().addr().is_multiple_of(align_of::<u16>())
+        };
+        match allocator.allocate(bytes) {
+            Some(mut buffer) if usable(&*buffer) => {
+                buffer.bytes_mut().fill(0);
+                Self::Foreign(buffer)
+            }
+            _ => Self::new(bytes, Pages::Small),
+        }
+    }
+
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign(_))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Heap(words) => bytemuck::cast_slice(words),
             Self::Mapped(bytes) => bytes,
+            Self::Foreign(buffer) => buffer.bytes(),
         }
     }
 
@@ -53,15 +103,28 @@ impl Memory {
         match self {
             Self::Heap(words) => bytemuck::cast_slice_mut(words),
             Self::Mapped(bytes) => bytes,
+            Self::Foreign(buffer) => buffer.bytes_mut(),
         }
     }
 }
 
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Self::Heap(_) => "heap",
+            Self::Mapped(_) => "mapped",
+            Self::Foreign(_) => "foreign",
+        };
+        write!(f, "Memory({kind}, {} bytes)", self.bytes().len())
+    }
+}
+
+/// A copy lives in ordinary memory, wherever the original does.
 impl Clone for Memory {
     fn clone(&self) -> Self {
         let pages = if matches!(self, Self::Mapped(_)) { Pages::Huge } else { Pages::Small };
         let mut copy = Self::new(self.bytes().len(), pages);
-        copy.bytes_mut().copy_from_slice(self.bytes());
+        copy.bytes_mut()[..self.bytes().len()].copy_from_slice(self.bytes());
         copy
     }
 }
@@ -69,6 +132,25 @@ impl Clone for Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Gives out memory that is too short, or none.
+    struct Stingy(Option<usize>);
+
+    impl Allocator for Stingy {
+        fn allocate(&self, _bytes: usize) -> Option<Box<dyn Buffer>> {
+            self.0.map(|words| Box::new(vec![1u64; words]) as Box<dyn Buffer>)
+        }
+    }
+
+    #[test]
+    fn memory_that_cannot_be_used_is_replaced() {
+        for (given, foreign) in [(None, false), (Some(2), false), (Some(4), true)] {
+            let memory = Memory::from(&Stingy(given), 32);
+            assert_eq!(memory.is_foreign(), foreign, "{given:?} words");
+            assert!(memory.bytes().len() >= 32 && memory.bytes().iter().all(|byte| *byte == 0));
+            assert!(!memory.clone().is_foreign());
+        }
+    }
 
     #[test]
     fn memory_of_any_size_is_zero_and_can_be_copied() {

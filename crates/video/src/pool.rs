@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::{Format, Frame};
+use crate::{Allocator, Format, Frame};
 
 /// Pools of more frames than this are those that look far ahead; 86 frames of 1080p in huge pages took half a second more
 /// to make than in small ones.
@@ -22,6 +22,7 @@ pub struct Pool {
 struct Shared {
     format: Format,
     count: usize,
+    allocator: Option<Arc<dyn Allocator>>,
     stock: Mutex<Stock>,
     returned: Condvar,
 }
@@ -36,11 +37,18 @@ struct Stock {
 impl Pool {
     /// A pool of `count` frames, at least one. Nothing is allocated before it is taken.
     pub fn new(format: Format, count: usize) -> Self {
+        Self::with_memory(format, count, None)
+    }
+
+    /// The same with memory of an allocator, such as pinned memory that a device copies from.
+    pub fn with_allocator(format: Format, count: usize, allocator: Arc<dyn Allocator>) -> Self {
+        Self::with_memory(format, count, Some(allocator))
+    }
+
+    fn with_memory(format: Format, count: usize, allocator: Option<Arc<dyn Allocator>>) -> Self {
         let count = count.max(1);
-        let stock = Stock { free: Vec::new(), unmade: count, closed: false };
-        Self {
-            shared: Arc::new(Shared { format, count, stock: Mutex::new(stock), returned: Condvar::new() }),
-        }
+        let stock = Mutex::new(Stock { free: Vec::new(), unmade: count, closed: false });
+        Self { shared: Arc::new(Shared { format, count, allocator, stock, returned: Condvar::new() }) }
     }
 
     /// Waits for a frame; `None` once the pool is closed. The frame holds zeros or an earlier picture.
@@ -107,7 +115,11 @@ impl Shared {
     }
 
     fn make(&self) -> Frame {
-        if self.count > FEW { Frame::one_of_many(self.format) } else { Frame::new(self.format) }
+        match &self.allocator {
+            Some(allocator) => Frame::allocated(self.format, &**allocator),
+            None if self.count > FEW => Frame::one_of_many(self.format),
+            None => Frame::new(self.format),
+        }
     }
 
     fn give_back(&self, frame: Frame) {
@@ -125,7 +137,7 @@ impl Stock {
     }
 }
 
-/// A frame on loan from a [`Pool`]; dropping it gives the memory back. Put it into an `Arc` to share it.
+/// A frame on loan from a [`Pool`]; dropping it gives the memory back. Make a [`SharedFrame`] of it to share it.
 pub struct PooledFrame {
     /// Empty only while it is being dropped.
     frame: Option<Frame>,
@@ -157,6 +169,45 @@ impl Drop for PooledFrame {
 impl fmt::Debug for PooledFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PooledFrame({})", self.home.format)
+    }
+}
+
+/// A frame that several users share, from a pool or not. It is read-only from here on; when the last user drops it, a
+/// pooled frame's memory goes back to its pool and any other frame is freed.
+#[derive(Clone)]
+pub struct SharedFrame(Arc<Holder>);
+
+enum Holder {
+    Pooled(PooledFrame),
+    Own(Frame),
+}
+
+impl From<PooledFrame> for SharedFrame {
+    fn from(frame: PooledFrame) -> Self {
+        Self(Arc::new(Holder::Pooled(frame)))
+    }
+}
+
+impl From<Frame> for SharedFrame {
+    fn from(frame: Frame) -> Self {
+        Self(Arc::new(Holder::Own(frame)))
+    }
+}
+
+impl Deref for SharedFrame {
+    type Target = Frame;
+
+    fn deref(&self) -> &Frame {
+        match &*self.0 {
+            Holder::Pooled(frame) => frame,
+            Holder::Own(frame) => frame,
+        }
+    }
+}
+
+impl fmt::Debug for SharedFrame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedFrame({})", self.format())
     }
 }
 
@@ -249,6 +300,42 @@ mod tests {
         let frame = pool.take().unwrap();
         drop(pool);
         assert_eq!(frame.format().width(), 16);
+    }
+
+    #[test]
+    fn a_shared_frame_goes_back_with_its_last_user() {
+        let pool = pool(1);
+        let shared = SharedFrame::from(pool.take().unwrap());
+        let other = shared.clone();
+        drop(shared);
+        assert!(pool.try_take().is_none());
+        assert_eq!(other.format(), pool.format());
+        drop(other);
+        assert!(pool.try_take().is_some());
+        assert_eq!(SharedFrame::from(Frame::new(*pool.format())).format(), pool.format());
+    }
+
+    /// Counts what it gave out.
+    struct Counting(std::sync::atomic::AtomicUsize);
+
+    impl Allocator for Counting {
+        fn allocate(&self, bytes: usize) -> Option<Box<dyn crate::Buffer>> {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            Some(Box::new(vec![7u64; bytes.div_ceil(8)]))
+        }
+    }
+
+    #[test]
+    fn an_allocator_gives_the_memory_of_every_frame_once() {
+        let allocator = Arc::new(Counting(0.into()));
+        let format = Format::new(16, 8, Chroma::C420, 10).unwrap();
+        let pool = Pool::with_allocator(format, 2, Arc::clone(&allocator) as Arc<dyn Allocator>);
+        for _ in 0..5 {
+            let (mut a, b) = (pool.take().unwrap(), pool.take().unwrap());
+            assert!(a.has_foreign_memory() && b.has_foreign_memory());
+            a.plane_mut_u16(2).unwrap().row_mut(3)[7] = 1023;
+        }
+        assert_eq!(allocator.0.load(std::sync::atomic::Ordering::SeqCst), 2);
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl Source for Reader {
     }
 
     /// What has a length can seek, and what can seek does not wait.
-    fn is_at_hand(&self) -> bool {
+    fn never_blocks(&self) -> bool {
         self.input.length().is_some()
     }
 }
@@ -222,15 +222,15 @@ impl fmt::Debug for Reader {
     }
 }
 
-fn decide_rounding(format: &Format, wish: ChromaRounding, length: Option<u64>) -> ChromaRounding {
+fn decide_rounding(format: &Format, wanted: ChromaRounding, length: Option<u64>) -> ChromaRounding {
     use ChromaRounding::{Auto, Down, Up};
     let fills = |rounding| {
         length.is_some_and(|length| length.is_multiple_of(FileLayout::new(*format, rounding).bytes()))
     };
-    match wish {
+    match wanted {
         Auto if !fills(Up) && fills(Down) => Down,
         Auto => Up,
-        Up | Down => wish,
+        Up | Down => wanted,
     }
 }
 

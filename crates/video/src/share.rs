@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use crate::{Format, Frame, Info, Pool, PooledFrame, ReadError, Source};
+use crate::{Format, Frame, Info, Pool, PooledFrame, ReadError, Source, chain};
 
 /// Pictures that wait for each reader. All readers walk in step, so a slow one holds up the others by that much.
 const AHEAD: usize = 2;
@@ -38,7 +38,7 @@ fn hand_out(mut source: Box<dyn Source>, mut readers: Vec<SyncSender<Shared>>) {
         let shared: Shared = match source.read(&mut frame) {
             Ok(true) => Ok(Some(Arc::new(frame))),
             Ok(false) => Ok(None),
-            Err(error) => Err(with_causes(&error)),
+            Err(error) => Err(chain(&error)),
         };
         let last = !matches!(shared, Ok(Some(_)));
         readers.retain(|reader| reader.send(shared.clone()).is_ok());
@@ -46,16 +46,6 @@ fn hand_out(mut source: Box<dyn Source>, mut readers: Vec<SyncSender<Shared>>) {
             return;
         }
     }
-}
-
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 struct Facts {
@@ -190,7 +180,7 @@ mod tests {
         let source = crate::y4m_stream("cut.y4m", std::io::Cursor::new(bytes)).unwrap();
         for mut reader in share(Box::new(source), 2).unwrap() {
             let mut frame = Frame::new(*reader.format());
-            let error = with_causes(&reader.read(&mut frame).unwrap_err());
+            let error = chain(&reader.read(&mut frame).unwrap_err());
             assert!(error.contains("cut short"), "{error}");
         }
     }

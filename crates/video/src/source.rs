@@ -23,6 +23,9 @@ pub trait Source: Send {
     /// Fills `frame` with the next picture; `false` is the regular end. The samples are those of the file, also where
     /// they exceed the bit depth. After `false` or an error the content of `frame` is unspecified, and an error
     /// never turns into a regular end on the next call.
+    ///
+    /// A source that has the picture in a frame of its own may hand over that frame's memory in exchange, by
+    /// [`Frame::exchange`], instead of copying it.
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError>;
 
     /// The same for a reader who looks at plane 0 alone: the content of the others is unspecified afterwards.
@@ -38,9 +41,9 @@ pub trait Source: Send {
     /// [`read`](Self::read) will give.
     fn total_frames(&self) -> Option<u64>;
 
-    /// Whether frames only have to be fetched, from a file or from memory, and never waited for as those of a pipe or of
-    /// another program are.
-    fn is_at_hand(&self) -> bool {
+    /// Whether [`read`](Self::read) never waits for anybody: frames come from a file or from memory, not from a pipe or
+    /// another program.
+    fn never_blocks(&self) -> bool {
         false
     }
 

@@ -48,7 +48,6 @@ impl Sink for Bar {
         match event {
             Event::Started { total, .. } => self.start(total),
             Event::Progress { done } => self.0.set_position(done),
-            Event::Warning(text) => self.0.println(format!("visus: warning: {text}")),
             _ => {}
         }
         Flow::Continue
@@ -74,7 +73,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, threads: usize) -> String {
         outcome.format,
         outcome.fps(),
         if threads == 1 { "" } else { "s" },
-        outcome.level,
+        outcome.backend.cpu,
     );
     if outcome.identical {
         let _ = writeln!(text, "{}", full::IDENTICAL);

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use visus_eval::onnx::{Limits, Runner};
 use visus_eval::stats::{Bootstrap, Interval};
 use visus_eval::table::{Cell, TableWriter};
-use visus_eval::{Comparison, EvalError, Evaluation, Question, Scorer, open_table, plot};
+use visus_eval::{Comparison, EvalError, Evaluation, Question, Scorer, charts, open_table};
 
 use super::eval_args::EvalArgs;
 use super::mcp;
@@ -64,10 +64,10 @@ fn write_files(args: &EvalArgs, comparison: &Comparison) -> Result<()> {
         write_predictions(path, comparison)?;
     }
     if let Some(path) = &args.html {
-        write(path, &plot::page(comparison))?;
+        write(path, &charts::page(comparison))?;
     }
     if let (Some(path), Some(best)) = (&args.svg, comparison.ranked.first()) {
-        write(path, &plot::scatter_svg(best))?;
+        write(path, &charts::scatter(best).svg())?;
     }
     Ok(())
 }

@@ -134,10 +134,10 @@ fn execute(prepared: Prepared, settings: &Settings, talks: bool) -> Result<(Plan
     let engine = visus_engine::Settings {
         threads: usize::try_from(settings.threads).unwrap_or(usize::MAX).clamp(1, 1024),
         subsample: settings.subsample.max(1),
-        frames: (settings.frame_count > 0).then_some(settings.frame_count),
+        range: (settings.frame_count > 0).then_some(settings.frame_count).into(),
         skip_reference: settings.skip_reference,
         skip_distorted: settings.skip_distorted,
-        level,
+        backend: level.into(),
     };
     let mut meter = Meter::new(talks);
     let result = score(&plan, reference, distorted, &engine, &Cancel::new(), &mut meter);

@@ -67,7 +67,11 @@ fn nothing_is_left_of_any_tool_however_its_client_leaves() {
             let (temporary, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             let mark = format!("{}-{number}-{how}", std::process::id());
             let mut command = command(&clips.folder);
-            command.env(MARK, &mark).env("TMPDIR", temporary.path()).env("VISUS_CACHE_DIR", cache.path());
+            command
+                .env(MARK, &mark)
+                .env("VISUS_CHILD_ENV", MARK)
+                .env("TMPDIR", temporary.path())
+                .env("VISUS_CACHE_DIR", cache.path());
             let mut client = Client::open(command);
             let id = client.send("tools/call", json!({ "name": tool, "arguments": arguments }));
             let running =
@@ -117,7 +121,11 @@ impl Served {
         let mut command = Command::new(super::client::VISUS);
         command.args(["serve", "--port", "0", "--allow"]).arg(&clips.folder);
         command.env_remove("VMAF_BIN").env_remove("VMAFX_PORT").env("VMAFX_MCP_HTTP_NO_AUTH", "1");
-        command.env(MARK, mark).env("TMPDIR", temporary).env("VISUS_CACHE_DIR", cache);
+        command
+            .env(MARK, mark)
+            .env("VISUS_CHILD_ENV", MARK)
+            .env("TMPDIR", temporary)
+            .env("VISUS_CACHE_DIR", cache);
         let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let first: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();

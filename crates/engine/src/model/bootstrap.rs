@@ -43,7 +43,8 @@ fn local_slope(model: &Model, score: f64) -> f64 {
     (model.finished(score + DELTA) - model.finished(score - DELTA)) / (2.0 * DELTA)
 }
 
-/// Linear interpolation between the two nearest ranks.
+/// Linear interpolation between the two nearest ranks, rounded as libvmaf does it: its bits differ from
+/// [`crate::percentile`]'s.
 fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let rank = percent * (sorted.len() - 1) as f64 / 100.0;
     let (low, high) = (rank.floor(), rank.ceil());

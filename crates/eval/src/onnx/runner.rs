@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use visus_child::{Broken, Errand, Finished};
+use visus_child::{ChildCommand, Finished, RunError, Sandbox};
 
 use super::worker::{Answer, MARKER, MODEL, ROWS, TASK, Task, output_name, read_numbers};
 use super::{Batch, Limits, ModelFile, OnnxError, Output, Session};
@@ -54,16 +54,23 @@ impl Runner {
         let folder = tempfile::Builder::new().prefix("visus-onnx-").tempdir();
         let folder = folder.map_err(|error| fail(format!("no temporary folder: {error}")))?;
         self.hand_over(folder.path(), model, batch).map_err(|error| fail(error.to_string()))?;
-        let errand = Errand {
+        let command = ChildCommand {
             program: launcher.to_path_buf(),
             args: vec![MARKER.into(), folder.path().into()],
             limit: self.limits.time,
             launcher: Some(launcher.to_path_buf()),
+            sandbox: Sandbox {
+                write: vec![folder.path().to_path_buf()],
+                memory: Some(self.limits.memory),
+                file_bytes: Some(self.limits.memory),
+                ..Sandbox::default()
+            },
+            ..ChildCommand::default()
         };
-        let finished = visus_child::run(&errand, cancelled, || {}).map_err(|broken| match broken {
-            Broken::Start(error) => fail(error.to_string()),
-            Broken::TimedOut => OnnxError::TimedOut { name: model.name.clone(), limit: self.limits.time },
-            Broken::Cancelled => OnnxError::Cancelled,
+        let finished = visus_child::run(&command, cancelled, || {}).map_err(|error| match error {
+            RunError::Start(error) => fail(error.to_string()),
+            RunError::TimedOut => OnnxError::TimedOut { name: model.name.clone(), limit: self.limits.time },
+            RunError::Cancelled => OnnxError::Cancelled,
         })?;
         self.take_back(folder.path(), model, &finished)
     }

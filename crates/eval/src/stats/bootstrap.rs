@@ -3,6 +3,9 @@
 //! All models see the same resamples, so that differences between models can be judged as well. Resamples depend on the
 //! seed alone, not on the number of threads.
 
+use visus_engine::percentile;
+use visus_report::bootstrap::SplitMix;
+
 use super::{Figures, Ranking, join};
 
 /// How resampling is done.
@@ -103,30 +106,6 @@ impl Resampled {
         }
         values.iter_mut().for_each(|other| *other = value + (*other - value) * self.scale);
         values.sort_by(f64::total_cmp);
-        Some(Interval { low: percentile(&values, 0.025), high: percentile(&values, 0.975) })
-    }
-}
-
-/// Between two values, the line between them.
-fn percentile(sorted: &[f64], part: f64) -> f64 {
-    let place = part * (sorted.len() - 1) as f64;
-    let (below, rest) = (place.floor() as usize, place.fract());
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * rest
-}
-
-/// Steele, Lea and Flood's generator (2014): small, and good enough to draw rows.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
+        Some(Interval { low: percentile(&values, 2.5), high: percentile(&values, 97.5) })
     }
 }

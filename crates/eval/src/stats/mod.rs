@@ -3,14 +3,17 @@
 mod bootstrap;
 mod chance;
 mod correlation;
+mod fit;
 mod ranks;
 mod significance;
 
 pub use bootstrap::{Bootstrap, Interval, Resampled};
 pub use chance::{chi_squared_tail, normal_tail};
 pub use correlation::{kendall, pearson, rmse, spearman};
+pub use fit::Fit;
 pub use ranks::{Ranking, average_ranks};
-pub use significance::{Friedman, Wilcoxon, friedman, holm, steiger, wilcoxon};
+pub use significance::{Friedman, Wilcoxon, friedman, steiger, wilcoxon};
+pub use visus_report::bootstrap::holm;
 
 use crate::EvalError;
 

@@ -97,17 +97,3 @@ pub fn steiger(first: f64, second: f64, between: f64, count: usize) -> Option<f6
     }
     z.is_finite().then(|| (2.0 * normal_tail(z.abs())).min(1.0))
 }
-
-/// Holm's correction (1979) of several chances, in the order they were given.
-pub fn holm(chances: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..chances.len()).collect();
-    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
-    let mut corrected = vec![0.0; chances.len()];
-    let mut highest = 0.0f64;
-    for (place, index) in order.into_iter().enumerate() {
-        let factor = (chances.len() - place) as f64;
-        highest = highest.max((chances[index] * factor).min(1.0));
-        corrected[index] = highest;
-    }
-    corrected
-}

@@ -1,21 +1,11 @@
-//! [`Lanes`] of 256 bits: AVX2 and FMA.
-#![allow(unsafe_code)]
+//! [`AdmVector`] of 256 bits: AVX2 and FMA.
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
-use super::vector::{Lanes, TO_INTEGER, TO_SHARE};
-use crate::Level;
-use crate::simd::{Number, x86};
-
-/// Proof that this processor has AVX2 and FMA.
-#[derive(Clone, Copy, Debug)]
-pub struct Avx2(());
-
-impl Avx2 {
-    pub fn detect() -> Option<Self> {
-        Level::available().contains(&Level::Avx2).then_some(Self(()))
-    }
-}
+use super::vector::{AdmVector, TO_INTEGER, TO_SHARE};
+use crate::simd::avx2::Avx2;
+use crate::simd::operations;
 
 /// Upper words, moved down. Packing takes turns every four double words, as `unpack` does.
 #[inline]
@@ -36,13 +26,6 @@ fn pack_low(a: __m256i, b: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 fn in_order(packed: __m256i) -> __m256i {
     _mm256_permute4x64_epi64::<0b11_01_10_00>(packed)
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn sum64(a: __m256i) -> i64 {
-    let halves = _mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256::<1>(a));
-    _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves)))
 }
 
 #[inline]
@@ -109,148 +92,52 @@ fn grown(a: __m256i, gain: f64) -> __m256i {
     _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(half_grown(low, gain)), half_grown(high, gain))
 }
 
-#[inline]
-#[target_feature(enable = "avx2,fma,bmi2")]
-fn run<R>(kernel: impl FnOnce() -> R) -> R {
-    kernel()
-}
-
-/// Operations that are an expression of intrinsics.
-macro_rules! operations {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $operation:expr;)*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($argument: $type),*) -> $result {
-                // SAFETY: `self` exists only on processors with these instructions.
-                unsafe { $operation }
-            }
-        )*
-    };
-}
-
-/// The same with a number of bits.
-macro_rules! shifts {
-    ($($name:ident = $intrinsic:ident, $splat:ident, $number:ty;)*) => {
-        $(
-            #[inline(always)]
-            fn $name<const BITS: u32>(self, a: __m256i) -> __m256i {
-                // SAFETY: `self` exists only on processors with these instructions.
-                unsafe { $intrinsic(a, $splat(BITS as $number)) }
-            }
-        )*
-    };
-}
-
-impl Lanes for Avx2 {
-    type Int = __m256i;
-    type Float = __m256;
-    type Mask = __m256;
-
-    const WORDS: usize = 16;
+impl AdmVector for Avx2 {
     const SHIFT_BIAS: i64 = i64::MIN;
 
-    #[inline(always)]
-    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { run(kernel) }
-    }
-
-    #[inline(always)]
-    fn prefetch<T: Number>(self, row: &[T], at: usize) {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::prefetch(row, at) }
-    }
-
-    #[inline(always)]
-    fn load<T: Number>(self, row: &[T], at: usize) -> __m256i {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::load256(row, at) }
-    }
-
-    #[inline(always)]
-    fn store<T: Number>(self, row: &mut [T], at: usize, value: __m256i) {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::store256(row, at, value) }
-    }
-
-    shifts! {
-        shl32 = _mm256_sllv_epi32, _mm256_set1_epi32, i32;
-        sar32 = _mm256_srav_epi32, _mm256_set1_epi32, i32;
-        shr32 = _mm256_srlv_epi32, _mm256_set1_epi32, i32;
-        shr64 = _mm256_srlv_epi64, _mm256_set1_epi64x, i64;
-    }
-
     operations! {
-        load_bytes(row: &[u8], at: usize) -> __m256i = _mm256_cvtepu8_epi16(x86::load128(row, at));
-        splat16(value: i16) -> __m256i = _mm256_set1_epi16(value);
-        splat32(value: i32) -> __m256i = _mm256_set1_epi32(value);
-        splat64(value: i64) -> __m256i = _mm256_set1_epi64x(value);
-        splat_float(value: f32) -> __m256 = _mm256_set1_ps(value);
+        splat64(value: i64) -> __m256i { _mm256_set1_epi64x(value) }
+        choose(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, mask) }
+        add_saturating16(a: __m256i, b: __m256i) -> __m256i { _mm256_adds_epi16(a, b) }
+        abs16(a: __m256i) -> __m256i { _mm256_abs_epi16(a) }
+        min16(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epi16(a, b) }
+        max16(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epi16(a, b) }
+        mul_round16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhrs_epi16(a, b) }
+        halve16(a: __m256i) -> __m256i { _mm256_srai_epi16::<1>(a) }
+        any_negative16(a: __m256i) -> bool { _mm256_movemask_epi8(a) as u32 & 0xaaaa_aaaa != 0 }
+        mul32(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi32(a, b) }
+        products(a: __m256i, b: __m256i) -> __m256i { _mm256_madd_epi16(a, b) }
+        join_low(halves: [__m256i; 2]) -> __m256i { pack_low(halves[0], halves[1]) }
+        join_high(halves: [__m256i; 2]) -> __m256i { pack_high(halves[0], halves[1]) }
+        concat_low(first: __m256i, second: __m256i) -> __m256i { in_order(pack_low(first, second)) }
+        concat_high(first: __m256i, second: __m256i) -> __m256i { in_order(pack_high(first, second)) }
+        add64(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(a, b) }
+        mul_even(a: __m256i, b: __m256i) -> __m256i { _mm256_mul_epi32(a, b) }
+        mul_even_unsigned(a: __m256i, b: __m256i) -> __m256i { _mm256_mul_epu32(a, b) }
+        shr64(a: __m256i, count: u32) -> __m256i { _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count))) }
+        shift64(a: __m256i, count: u32) -> __m256i { _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count))) }
+        odd(a: __m256i) -> __m256i { _mm256_shuffle_epi32::<0b11_11_01_01>(a) }
+        merge_low(even: __m256i, odd: __m256i) -> __m256i { _mm256_blend_epi32::<0b10101010>(even, _mm256_shuffle_epi32::<0b10_10_00_00>(odd)) }
+        merge_high(even: __m256i, odd: __m256i) -> __m256i { _mm256_blend_epi32::<0b10101010>(_mm256_shuffle_epi32::<0b11_11_01_01>(even), odd) }
+        to_float(a: __m256i) -> __m256 { _mm256_cvtepi32_ps(a) }
+        mul_float(a: __m256, b: __m256) -> __m256 { _mm256_mul_ps(a, b) }
+        fused_sub(a: __m256, b: __m256, c: __m256) -> __m256 { _mm256_fnmadd_ps(a, b, c) }
+        abs_float(a: __m256) -> __m256 { _mm256_andnot_ps(_mm256_set1_ps(-0.0), a) }
+        at_least(a: __m256, b: __m256) -> __m256i { _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(a, b)) }
+        less(a: __m256, b: __m256) -> __m256i { _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LT_OQ>(a, b)) }
+        either(a: __m256i, b: __m256i) -> __m256i { _mm256_or_si256(a, b) }
+        choose32(mask: __m256i, a: __m256i, b: __m256i) -> __m256i { _mm256_blendv_epi8(b, a, mask) }
+        reciprocal(o: __m256i) -> __m256 { reciprocal(o) }
+        share(t: __m256i, reciprocal: __m256, o: __m256i) -> __m256i { share(t, reciprocal, o) }
+        grown(a: __m256i, gain: f64) -> __m256i { grown(a, gain) }
+    }
+    #[inline(always)]
+    fn mask_bits(self, mask: __m256i) -> __m256i {
+        mask
+    }
 
-        and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
-        or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
-        xor(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
-        choose(mask: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_blendv_epi8(b, a, mask);
-
-        add16(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi16(a, b);
-        add_saturating16(a: __m256i, b: __m256i) -> __m256i = _mm256_adds_epi16(a, b);
-        sub16(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi16(a, b);
-        abs16(a: __m256i) -> __m256i = _mm256_abs_epi16(a);
-        min16(a: __m256i, b: __m256i) -> __m256i = _mm256_min_epi16(a, b);
-        max16(a: __m256i, b: __m256i) -> __m256i = _mm256_max_epi16(a, b);
-        mul16(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi16(a, b);
-        mul_high16(a: __m256i, b: __m256i) -> __m256i = _mm256_mulhi_epi16(a, b);
-        mul_round16(a: __m256i, b: __m256i) -> __m256i = _mm256_mulhrs_epi16(a, b);
-        halve16(a: __m256i) -> __m256i = _mm256_srai_epi16::<1>(a);
-        any_negative16(a: __m256i) -> bool = _mm256_movemask_epi8(a) as u32 & 0xaaaa_aaaa != 0;
-
-        add32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
-        sub32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
-        abs32(a: __m256i) -> __m256i = _mm256_abs_epi32(a);
-        min32(a: __m256i, b: __m256i) -> __m256i = _mm256_min_epi32(a, b);
-        max32(a: __m256i, b: __m256i) -> __m256i = _mm256_max_epi32(a, b);
-        mul32(a: __m256i, b: __m256i) -> __m256i = _mm256_mullo_epi32(a, b);
-        shl32_by(a: __m256i, bits: u32) -> __m256i = _mm256_sllv_epi32(a, _mm256_set1_epi32(bits as i32));
-        products(a: __m256i, b: __m256i) -> __m256i = _mm256_madd_epi16(a, b);
-        dot(sum: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
-
-        interleave(a: __m256i, b: __m256i) -> [__m256i; 2] =
-            [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)];
-        join(halves: [__m256i; 2]) -> __m256i = _mm256_packs_epi32(halves[0], halves[1]);
-        join_low(halves: [__m256i; 2]) -> __m256i = pack_low(halves[0], halves[1]);
-        join_high(halves: [__m256i; 2]) -> __m256i = pack_high(halves[0], halves[1]);
-        concat_low(first: __m256i, second: __m256i) -> __m256i = in_order(pack_low(first, second));
-        concat_high(first: __m256i, second: __m256i) -> __m256i = in_order(pack_high(first, second));
-
-        add64(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi64(a, b);
-        mul_even(a: __m256i, b: __m256i) -> __m256i = _mm256_mul_epi32(a, b);
-        mul_even_unsigned(a: __m256i, b: __m256i) -> __m256i = _mm256_mul_epu32(a, b);
-        shr64_by(a: __m256i, bits: u32) -> __m256i = _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(bits)));
-        shift64(a: __m256i, bits: u32) -> __m256i = _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(bits)));
-        odd(a: __m256i) -> __m256i = _mm256_shuffle_epi32::<0b11_11_01_01>(a);
-        merge_low(even: __m256i, odd: __m256i) -> __m256i =
-            _mm256_blend_epi32::<0b10101010>(even, _mm256_shuffle_epi32::<0b10_10_00_00>(odd));
-        merge_high(even: __m256i, odd: __m256i) -> __m256i =
-            _mm256_blend_epi32::<0b10101010>(_mm256_shuffle_epi32::<0b11_11_01_01>(even), odd);
-        sum64(a: __m256i) -> i64 = sum64(a);
-
-        to_float(a: __m256i) -> __m256 = _mm256_cvtepi32_ps(a);
-        mul_float(a: __m256, b: __m256) -> __m256 = _mm256_mul_ps(a, b);
-        mul_add(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fmadd_ps(a, b, c);
-        mul_sub(a: __m256, b: __m256, c: __m256) -> __m256 = _mm256_fnmadd_ps(a, b, c);
-        abs_float(a: __m256) -> __m256 = _mm256_andnot_ps(_mm256_set1_ps(-0.0), a);
-        at_least(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_GE_OQ>(a, b);
-        less(a: __m256, b: __m256) -> __m256 = _mm256_cmp_ps::<_CMP_LT_OQ>(a, b);
-
-        any(mask: __m256) -> bool = _mm256_movemask_ps(mask) != 0;
-        either(a: __m256, b: __m256) -> __m256 = _mm256_or_ps(a, b);
-        bits(mask: __m256) -> __m256i = _mm256_castps_si256(mask);
-        mask_of(bits: __m256i) -> __m256 = _mm256_castsi256_ps(bits);
-        choose32(mask: __m256, a: __m256i, b: __m256i) -> __m256i =
-            _mm256_blendv_epi8(b, a, _mm256_castps_si256(mask));
-
-        reciprocal(o: __m256i) -> __m256 = reciprocal(o);
-        share(t: __m256i, reciprocal: __m256, o: __m256i) -> __m256i = share(t, reciprocal, o);
-        grown(a: __m256i, gain: f64) -> __m256i = grown(a, gain);
+    #[inline(always)]
+    fn mask_of(self, bits: __m256i) -> __m256i {
+        bits
     }
 }

@@ -1,21 +1,11 @@
-//! [`Lanes`] of 512 bits: AVX-512 F, BW, DQ, VL and VNNI.
-#![allow(unsafe_code)]
+//! [`AdmVector`] of 512 bits: AVX-512 F, BW, DQ, VL and VNNI.
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
-use super::vector::Lanes;
-use crate::Level;
-use crate::simd::{Number, x86};
-
-/// Proof that this processor has AVX-512 as [`Level::Avx512`] means it.
-#[derive(Clone, Copy, Debug)]
-pub struct Avx512(());
-
-impl Avx512 {
-    pub fn detect() -> Option<Self> {
-        Level::available().contains(&Level::Avx512).then_some(Self(()))
-    }
-}
+use super::vector::AdmVector;
+use crate::simd::avx512::Avx512;
+use crate::simd::{operations, x86};
 
 const NEAREST_BELOW: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 const TOWARD_ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
@@ -101,155 +91,49 @@ fn grown(a: __m512i, gain: f64) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
 }
 
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,bmi2,fma")]
-fn run<R>(kernel: impl FnOnce() -> R) -> R {
-    kernel()
-}
-
-/// Operations that are an expression of intrinsics.
-macro_rules! operations {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $operation:expr;)*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($argument: $type),*) -> $result {
-                // SAFETY: `self` exists only on processors with these instructions.
-                unsafe { $operation }
-            }
-        )*
-    };
-}
-
-/// The same with a number of bits.
-macro_rules! shifts {
-    ($($name:ident = $intrinsic:ident;)*) => {
-        $(
-            #[inline(always)]
-            fn $name<const BITS: u32>(self, a: __m512i) -> __m512i {
-                // SAFETY: `self` exists only on processors with these instructions.
-                unsafe { $intrinsic::<BITS>(a) }
-            }
-        )*
-    };
-}
-
-impl Lanes for Avx512 {
-    type Int = __m512i;
-    type Float = __m512;
-    type Mask = __mmask16;
-
-    const WORDS: usize = 32;
+impl AdmVector for Avx512 {
     const SHIFT_BIAS: i64 = 0;
 
-    #[inline(always)]
-    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { run(kernel) }
-    }
-
-    #[inline(always)]
-    fn prefetch<T: Number>(self, row: &[T], at: usize) {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::prefetch(row, at) }
-    }
-
-    #[inline(always)]
-    fn load<T: Number>(self, row: &[T], at: usize) -> __m512i {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::load512(row, at) }
-    }
-
-    #[inline(always)]
-    fn store<T: Number>(self, row: &mut [T], at: usize, value: __m512i) {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { x86::store512(row, at, value) }
-    }
-
-    #[inline(always)]
-    fn any(self, mask: __mmask16) -> bool {
-        mask != 0
+    operations! {
+        splat64(value: i64) -> __m512i { _mm512_set1_epi64(value) }
+        choose(mask: __m512i, a: __m512i, b: __m512i) -> __m512i { _mm512_ternarylogic_epi32::<0xca>(mask, a, b) }
+        add_saturating16(a: __m512i, b: __m512i) -> __m512i { _mm512_adds_epi16(a, b) }
+        abs16(a: __m512i) -> __m512i { _mm512_abs_epi16(a) }
+        min16(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epi16(a, b) }
+        max16(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epi16(a, b) }
+        mul_round16(a: __m512i, b: __m512i) -> __m512i { _mm512_mulhrs_epi16(a, b) }
+        halve16(a: __m512i) -> __m512i { _mm512_srai_epi16::<1>(a) }
+        any_negative16(a: __m512i) -> bool { _mm512_movepi16_mask(a) != 0 }
+        mul32(a: __m512i, b: __m512i) -> __m512i { _mm512_mullo_epi32(a, b) }
+        products(a: __m512i, b: __m512i) -> __m512i { _mm512_madd_epi16(a, b) }
+        join_low(halves: [__m512i; 2]) -> __m512i { permute(&UNPACKED_LOW, halves[0], halves[1]) }
+        join_high(halves: [__m512i; 2]) -> __m512i { permute(&UNPACKED_HIGH, halves[0], halves[1]) }
+        concat_low(first: __m512i, second: __m512i) -> __m512i { permute(&LOW, first, second) }
+        concat_high(first: __m512i, second: __m512i) -> __m512i { permute(&HIGH, first, second) }
+        add64(a: __m512i, b: __m512i) -> __m512i { _mm512_add_epi64(a, b) }
+        mul_even(a: __m512i, b: __m512i) -> __m512i { _mm512_mul_epi32(a, b) }
+        mul_even_unsigned(a: __m512i, b: __m512i) -> __m512i { _mm512_mul_epu32(a, b) }
+        shr64(a: __m512i, count: u32) -> __m512i { _mm512_srlv_epi64(a, _mm512_set1_epi64(i64::from(count))) }
+        shift64(a: __m512i, count: u32) -> __m512i { _mm512_srav_epi64(a, _mm512_set1_epi64(i64::from(count))) }
+        odd(a: __m512i) -> __m512i { _mm512_shuffle_epi32::<0b11_11_01_01>(a) }
+        merge_low(even: __m512i, odd: __m512i) -> __m512i { _mm512_mask_shuffle_epi32::<0b10_10_00_00>(even, 0xaaaa, odd) }
+        merge_high(even: __m512i, odd: __m512i) -> __m512i { _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even) }
+        to_float(a: __m512i) -> __m512 { _mm512_cvtepi32_ps(a) }
+        mul_float(a: __m512, b: __m512) -> __m512 { _mm512_mul_ps(a, b) }
+        fused_sub(a: __m512, b: __m512, c: __m512) -> __m512 { _mm512_fnmadd_ps(a, b, c) }
+        abs_float(a: __m512) -> __m512 { _mm512_abs_ps(a) }
+        at_least(a: __m512, b: __m512) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_GE_OQ>(a, b) }
+        less(a: __m512, b: __m512) -> __mmask16 { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
+        mask_bits(mask: __mmask16) -> __m512i { _mm512_movm_epi32(mask) }
+        mask_of(bits: __m512i) -> __mmask16 { _mm512_movepi32_mask(bits) }
+        choose32(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i { _mm512_mask_blend_epi32(mask, b, a) }
+        reciprocal(o: __m512i) -> __m512 { reciprocal(o) }
+        share(t: __m512i, reciprocal: __m512, o: __m512i) -> __m512i { share(t, reciprocal, o) }
+        grown(a: __m512i, gain: f64) -> __m512i { grown(a, gain) }
     }
 
     #[inline(always)]
     fn either(self, a: __mmask16, b: __mmask16) -> __mmask16 {
         a | b
-    }
-
-    shifts! {
-        shl32 = _mm512_slli_epi32;
-        sar32 = _mm512_srai_epi32;
-        shr32 = _mm512_srli_epi32;
-        shr64 = _mm512_srli_epi64;
-    }
-
-    operations! {
-        load_bytes(row: &[u8], at: usize) -> __m512i = _mm512_cvtepu8_epi16(x86::load256(row, at));
-        splat16(value: i16) -> __m512i = _mm512_set1_epi16(value);
-        splat32(value: i32) -> __m512i = _mm512_set1_epi32(value);
-        splat64(value: i64) -> __m512i = _mm512_set1_epi64(value);
-        splat_float(value: f32) -> __m512 = _mm512_set1_ps(value);
-
-        and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
-        or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
-        xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
-        choose(mask: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_ternarylogic_epi32::<0xca>(mask, a, b);
-
-        add16(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi16(a, b);
-        add_saturating16(a: __m512i, b: __m512i) -> __m512i = _mm512_adds_epi16(a, b);
-        sub16(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi16(a, b);
-        abs16(a: __m512i) -> __m512i = _mm512_abs_epi16(a);
-        min16(a: __m512i, b: __m512i) -> __m512i = _mm512_min_epi16(a, b);
-        max16(a: __m512i, b: __m512i) -> __m512i = _mm512_max_epi16(a, b);
-        mul16(a: __m512i, b: __m512i) -> __m512i = _mm512_mullo_epi16(a, b);
-        mul_high16(a: __m512i, b: __m512i) -> __m512i = _mm512_mulhi_epi16(a, b);
-        mul_round16(a: __m512i, b: __m512i) -> __m512i = _mm512_mulhrs_epi16(a, b);
-        halve16(a: __m512i) -> __m512i = _mm512_srai_epi16::<1>(a);
-        any_negative16(a: __m512i) -> bool = _mm512_movepi16_mask(a) != 0;
-
-        add32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
-        sub32(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi32(a, b);
-        abs32(a: __m512i) -> __m512i = _mm512_abs_epi32(a);
-        min32(a: __m512i, b: __m512i) -> __m512i = _mm512_min_epi32(a, b);
-        max32(a: __m512i, b: __m512i) -> __m512i = _mm512_max_epi32(a, b);
-        mul32(a: __m512i, b: __m512i) -> __m512i = _mm512_mullo_epi32(a, b);
-        shl32_by(a: __m512i, bits: u32) -> __m512i = _mm512_sllv_epi32(a, _mm512_set1_epi32(bits as i32));
-        products(a: __m512i, b: __m512i) -> __m512i = _mm512_madd_epi16(a, b);
-        dot(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_dpwssd_epi32(sum, a, b);
-
-        interleave(a: __m512i, b: __m512i) -> [__m512i; 2] =
-            [_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)];
-        join(halves: [__m512i; 2]) -> __m512i = _mm512_packs_epi32(halves[0], halves[1]);
-        join_low(halves: [__m512i; 2]) -> __m512i = permute(&UNPACKED_LOW, halves[0], halves[1]);
-        join_high(halves: [__m512i; 2]) -> __m512i = permute(&UNPACKED_HIGH, halves[0], halves[1]);
-        concat_low(first: __m512i, second: __m512i) -> __m512i = permute(&LOW, first, second);
-        concat_high(first: __m512i, second: __m512i) -> __m512i = permute(&HIGH, first, second);
-
-        add64(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi64(a, b);
-        mul_even(a: __m512i, b: __m512i) -> __m512i = _mm512_mul_epi32(a, b);
-        mul_even_unsigned(a: __m512i, b: __m512i) -> __m512i = _mm512_mul_epu32(a, b);
-        shr64_by(a: __m512i, bits: u32) -> __m512i = _mm512_srlv_epi64(a, _mm512_set1_epi64(i64::from(bits)));
-        shift64(a: __m512i, bits: u32) -> __m512i = _mm512_srav_epi64(a, _mm512_set1_epi64(i64::from(bits)));
-        odd(a: __m512i) -> __m512i = _mm512_shuffle_epi32::<0b11_11_01_01>(a);
-        merge_low(even: __m512i, odd: __m512i) -> __m512i =
-            _mm512_mask_shuffle_epi32::<0b10_10_00_00>(even, 0xaaaa, odd);
-        merge_high(even: __m512i, odd: __m512i) -> __m512i =
-            _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even);
-        sum64(a: __m512i) -> i64 = _mm512_reduce_add_epi64(a);
-
-        to_float(a: __m512i) -> __m512 = _mm512_cvtepi32_ps(a);
-        mul_float(a: __m512, b: __m512) -> __m512 = _mm512_mul_ps(a, b);
-        mul_add(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fmadd_ps(a, b, c);
-        mul_sub(a: __m512, b: __m512, c: __m512) -> __m512 = _mm512_fnmadd_ps(a, b, c);
-        abs_float(a: __m512) -> __m512 = _mm512_abs_ps(a);
-        at_least(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(a, b);
-        less(a: __m512, b: __m512) -> __mmask16 = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b);
-
-        bits(mask: __mmask16) -> __m512i = _mm512_movm_epi32(mask);
-        mask_of(bits: __m512i) -> __mmask16 = _mm512_movepi32_mask(bits);
-        choose32(mask: __mmask16, a: __m512i, b: __m512i) -> __m512i = _mm512_mask_blend_epi32(mask, b, a);
-
-        reciprocal(o: __m512i) -> __m512 = reciprocal(o);
-        share(t: __m512i, reciprocal: __m512, o: __m512i) -> __m512i = share(t, reciprocal, o);
-        grown(a: __m512i, gain: f64) -> __m512i = grown(a, gain);
     }
 }

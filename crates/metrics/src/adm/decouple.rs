@@ -1,4 +1,5 @@
-//! Splits the distorted picture's detail into what is kept of the reference's detail and what was added.
+//! Decouples the distorted picture's coefficients into a restored image, which is what is left of the reference, and an
+//! additive one, which is the rest (libvmaf's `adm_decouple`, with its `r` and `a`).
 
 use crate::math;
 
@@ -7,7 +8,7 @@ pub type Bands<'a> = [&'a [i32]; 3];
 /// The same for writing.
 pub type BandsMut<'a> = [&'a mut [i32]; 3];
 
-/// 2^30 / i, rounded down. Nothing is kept of a coefficient that is zero, whatever stands in front.
+/// 2^30 / i, rounded down. Nothing is restored of a coefficient that is zero, whatever stands in front.
 static RECIPROCALS: [u32; 32769] = {
     let mut table = [0; 32769];
     let mut i = 1;
@@ -23,10 +24,10 @@ pub fn reciprocals() -> &'static [u32; 32769] {
     &RECIPROCALS
 }
 
-/// One whole, where shares are counted in units of 2^-15.
+/// One whole, where shares (libvmaf's `kh`, `kv`, `kd`) are counted in units of 2^-15.
 const WHOLE: u32 = 1 << 15;
 
-/// How much detail may grow in the reference's direction.
+/// How much a coefficient may grow in the reference's direction: the kinds of `adm_enhn_gain_limit`.
 #[derive(Clone, Copy, Debug)]
 pub enum Gain {
     /// Not at all: a limit of 1.
@@ -36,12 +37,12 @@ pub enum Gain {
     Other,
 }
 
-/// How detail may grow and still count as the reference's.
+/// How coefficients may grow and still count as restored.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoupling {
     /// The largest gain of an enhancement, from 1.
     gain_limit: f64,
-    /// Two directions are the same if the square of their angle's cosine is at least this: one degree.
+    /// Two directions are the same if the square of their angle's cosine is at least this: one degree (`cos_1deg_sq`).
     bound: f64,
 }
 
@@ -68,7 +69,7 @@ impl Decoupling {
         self.bound as f32
     }
 
-    /// Whether two vectors have the same direction; see [`Decoupling::split_short`] for their range.
+    /// Whether two vectors have the same direction, libvmaf's `angle_flag`; see [`Decoupling::decouple_short`] for their range.
     pub fn same_direction_short(&self, o: [i32; 2], t: [i32; 2]) -> bool {
         self.same_direction(o, t, product_short)
     }
@@ -85,48 +86,47 @@ impl Decoupling {
         both >= 0.0 && both * both >= self.bound * alone * other
     }
 
-    /// Writes what is `kept` of the reference and what was `added`; together they are the distorted picture's bands. All
-    /// slices have equal lengths, and coefficients are from -32767 to 32767; those of the first scale are.
-    pub fn split_short(&self, reference: Bands, distorted: Bands, kept: BandsMut, added: BandsMut) {
-        self.split(reference, distorted, kept, added, product_short, kept_short);
+    /// Writes the `restored` and the `additive` image; together they are the distorted picture's bands. All slices have equal lengths, and coefficients are from -32767 to 32767; those of the first scale are.
+    pub fn decouple_short(&self, reference: Bands, distorted: Bands, restored: BandsMut, additive: BandsMut) {
+        self.decouple(reference, distorted, restored, additive, product_short, restored_short);
     }
 
     /// The same for all coefficients.
-    pub fn split_long(&self, reference: Bands, distorted: Bands, kept: BandsMut, added: BandsMut) {
-        self.split(reference, distorted, kept, added, product_long, kept_long);
+    pub fn decouple_long(&self, reference: Bands, distorted: Bands, restored: BandsMut, additive: BandsMut) {
+        self.decouple(reference, distorted, restored, additive, product_long, restored_long);
     }
 
-    /// `keep` is what is kept of a coefficient.
+    /// `restore` gives the share of a coefficient that is left.
     #[inline(always)]
-    fn split(
+    fn decouple(
         &self,
         reference: Bands,
         distorted: Bands,
-        kept: BandsMut,
-        added: BandsMut,
+        restored: BandsMut,
+        additive: BandsMut,
         product: impl Fn([i32; 2], [i32; 2]) -> f32,
-        keep: impl Fn(i32, i32) -> i32,
+        restore: impl Fn(i32, i32) -> i32,
     ) {
-        let len = kept[0].len();
+        let len = restored[0].len();
         let [oh, ov, od] = reference.map(|band| &band[..len]);
         let [th, tv, td] = distorted.map(|band| &band[..len]);
-        let [kh, kv, kd] = kept.map(|band| &mut band[..len]);
-        let [ah, av, ad] = added.map(|band| &mut band[..len]);
+        let [rh, rv, rd] = restored.map(|band| &mut band[..len]);
+        let [ah, av, ad] = additive.map(|band| &mut band[..len]);
         for j in 0..len {
-            let mut rest = [keep(oh[j], th[j]), keep(ov[j], tv[j]), keep(od[j], td[j])];
+            let mut rest = [restore(oh[j], th[j]), restore(ov[j], tv[j]), restore(od[j], td[j])];
             if self.same_direction([oh[j], ov[j]], [th[j], tv[j]], &product) {
                 rest = [(rest[0], th[j]), (rest[1], tv[j]), (rest[2], td[j])]
                     .map(|(part, t)| self.enhanced(part, t));
             }
-            [kh[j], kv[j], kd[j]] = rest;
+            [rh[j], rv[j], rd[j]] = rest;
             ah[j] = th[j].wrapping_sub(rest[0]);
             av[j] = tv[j].wrapping_sub(rest[1]);
             ad[j] = td[j].wrapping_sub(rest[2]);
         }
     }
 
-    /// What is kept where the direction is the same: up to the distorted picture's detail, within the gain limit. Where
-    /// anything is kept, `t` has the same sign.
+    /// What is restored where the direction is the same: up to the distorted picture's coefficient, within the gain limit.
+    /// Where anything is restored, `t` has the same sign.
     #[inline(always)]
     fn enhanced(&self, part: i32, t: i32) -> i32 {
         let grown = f64::from(part).abs() * self.gain_limit;
@@ -156,10 +156,10 @@ fn with_sign_of(sign: i32, value: i32) -> i32 {
 
 /// The part of `o` that is still there in `t`.
 #[inline(always)]
-fn kept_short(o: i32, t: i32) -> i32 {
+fn restored_short(o: i32, t: i32) -> i32 {
     let size = o.unsigned_abs();
     let along = with_sign_of(o, t);
-    // More than the whole is kept as the whole; held down to just above it, the product fits 32 bits.
+    // More than the whole counts as the whole; held down to just above it, the product fits 32 bits.
     let along = along.clamp(0, size as i32 + 1) as u32;
     let share = ((RECIPROCALS[size as usize & 0x7fff] * along + (1 << 14)) >> 15).min(WHOLE);
     (share as i32 * o + (1 << 14)) >> 15
@@ -167,7 +167,7 @@ fn kept_short(o: i32, t: i32) -> i32 {
 
 /// The same for large coefficients: the reciprocal is that of the leading 15 bits.
 #[inline(always)]
-fn kept_long(o: i32, t: i32) -> i32 {
+fn restored_long(o: i32, t: i32) -> i32 {
     let (leading, shift) = leading_bits(o.unsigned_abs());
     let sign = i64::from(o >> 31);
     let along = (i64::from(t) ^ sign) - sign;

@@ -74,7 +74,7 @@ impl AdmTask {
             gain_limit: plan.decoupling.gain_limit(),
             cos_1deg_sq: plan.decoupling.bound(),
             skip_scale0: !settings.first_scale,
-            skip_aim: !plan.added_detail,
+            skip_aim: !plan.aim,
             scales: std::array::from_fn(|scale| AdmScale::new(settings, &plan, scale)),
             finish: AdmFinish::new(settings, &plan),
         }
@@ -104,7 +104,7 @@ impl AdmScale {
                 cm: plan.short.cubes().map(AdmShifts::from),
                 cm_row: plan.short.row_shift(),
                 csf_den: AdmShifts { square: 0, cube: 0 },
-                csf_den_row: plan.short.energy_shift(),
+                csf_den_row: plan.short.csf_den_shift(),
             },
             Some(long) => Self {
                 input,
@@ -113,8 +113,8 @@ impl AdmScale {
                 csf,
                 cm: [long.cubes().into(); 3],
                 cm_row: long.row_shift(),
-                csf_den: long.energies().into(),
-                csf_den_row: long.energy_row_shift(),
+                csf_den: long.csf_den_rounding().into(),
+                csf_den_row: long.csf_den_row_shift(),
             },
         }
     }

@@ -4,15 +4,15 @@ use visus_video::{Format, Plane, PlaneView};
 
 use super::NAME;
 use super::geometry::SCALES;
-#[cfg(target_arch = "aarch64")]
-use super::neon::Neon;
 use super::plan::Plan;
 use super::scalar::Scalar;
 use super::score::{AdmFinish, AdmSums};
 use super::settings::Settings;
 use super::vector::{self, Source, Vectors};
+#[cfg(target_arch = "aarch64")]
+use crate::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
-use super::{avx2::Avx2, avx512::Avx512};
+use crate::simd::{avx2::Avx2, avx512::Avx512};
 use crate::{Extractor, Level, MetricError, Window};
 
 /// The kernels of a CPU level, with their scratch.
@@ -35,11 +35,11 @@ impl Kernels {
         }
         let kernels = match level {
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => Neon::detect().map(|lanes| Self::Neon(Vectors::new(lanes, plan))),
+            Level::Neon => Neon::new(level).map(|lanes| Self::Neon(Vectors::new(lanes, plan))),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Avx2::detect().map(|lanes| Self::Avx2(Vectors::new(lanes, plan))),
+            Level::Avx2 => Avx2::new(level).map(|lanes| Self::Avx2(Vectors::new(lanes, plan))),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Avx512::detect().map(|lanes| Self::Avx512(Vectors::new(lanes, plan))),
+            Level::Avx512 => Avx512::new(level).map(|lanes| Self::Avx512(Vectors::new(lanes, plan))),
             _ => None,
         };
         kernels.unwrap_or_else(|| Self::Scalar(Scalar::new(plan)))

@@ -1,5 +1,6 @@
-//! Row kernels that weigh detail by its visibility and raise it to the third power: contrast masking for the numerators,
-//! plain energy for the denominator.
+//! Row kernels that weight coefficients by the contrast sensitivity function (CSF) and raise them to the third power: with
+//! contrast masking for the numerators (libvmaf's `adm_csf` and `adm_cm`), without for the denominator
+//! (`adm_csf_den_scale`).
 //!
 //! The first scale calculates in 16 bits, the others in 32; [`Masking`] is what they have in common.
 
@@ -7,42 +8,42 @@ use super::decouple::{Bands, BandsMut, Decoupling};
 use super::geometry::Axis;
 use crate::math;
 
-/// A scale's weighing. All slices of a call have equal lengths, unless said otherwise.
+/// The CSF and contrast masking of a scale. All slices of a call have equal lengths, unless said otherwise.
 pub trait Masking {
-    /// Splits the distorted picture's bands; see [`Decoupling::split_long`].
-    fn split(
+    /// Makes the restored and the additive image; see [`Decoupling::decouple_long`].
+    fn decouple(
         &self,
         decoupling: &Decoupling,
         reference: Bands,
         distorted: Bands,
-        kept: BandsMut,
-        added: BandsMut,
+        restored: BandsMut,
+        additive: BandsMut,
     );
 
-    /// The weighted size of coefficients.
+    /// The size of coefficients after the CSF.
     fn magnitudes(&self, bands: Bands, out: BandsMut);
 
-    /// What coefficients add to the masking threshold of their neighbours (`spread`), and how much more they add to their
-    /// own (`centre`), over all three bands.
+    /// What coefficients add to the masking threshold of their neighbours (`spread`, a thirtieth: libvmaf's `csf_f`), and
+    /// how much more they add to their own (`centre`, which makes a fifteenth), over all three bands.
     fn thresholds(&self, bands: Bands, spread: &mut [i32], centre: &mut [i32]);
 
-    /// The sum of cubes over the threshold, for each band of a row.
-    fn masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3];
+    /// The sum of cubes of what is above the threshold, for each band of a row.
+    fn contrast_masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3];
 
     /// A row's share of a sum over rows.
     fn share(&self, row: i64) -> i64;
 
     /// The sum of cubes, for each band of a row of the reference.
-    fn energy(&self, bands: Bands) -> [u64; 3];
+    fn csf_den(&self, bands: Bands) -> [u64; 3];
 
     /// The same as `share` for sums of energy.
-    fn energy_share(&self, row: u64) -> u64;
+    fn csf_den_share(&self, row: u64) -> u64;
 
-    /// Sums over rows of `masked`, in units of the picture.
+    /// Sums over rows of `contrast_masked`, in units of the picture.
     fn masked_total(&self, sums: [i64; 3]) -> [f32; 3];
 
-    /// Sums over rows of `energy`, in units of the picture and weighted.
-    fn energy_total(&self, sums: [u64; 3]) -> [f32; 3];
+    /// Sums over rows of `csf_den`, in units of the picture and weighted.
+    fn csf_den_total(&self, sums: [u64; 3]) -> [f32; 3];
 }
 
 /// The masking threshold of a row: the eight neighbours and the coefficient itself. The rows of `spread` are those above,
@@ -72,7 +73,7 @@ pub struct Short {
     cubed_weights: [f64; 3],
     cubes: [Rounding; 3],
     row_shift: u32,
-    energy_shift: u32,
+    csf_den_shift: u32,
 }
 
 /// How weighted coefficients of the first scale become 16-bit numbers: rounding term and shift per band. The diagonal's
@@ -93,21 +94,21 @@ impl Short {
             cubes: [(29, width - 4), (29, width - 4), (30, width - 3)]
                 .map(|(square, cube)| Rounding { square, cube }),
             row_shift: bits(rows.output),
-            energy_shift: bits(area).saturating_sub(20),
+            csf_den_shift: bits(area).saturating_sub(20),
         }
     }
 }
 
 impl Masking for Short {
-    fn split(
+    fn decouple(
         &self,
         decoupling: &Decoupling,
         reference: Bands,
         distorted: Bands,
-        kept: BandsMut,
-        added: BandsMut,
+        restored: BandsMut,
+        additive: BandsMut,
     ) {
-        decoupling.split_short(reference, distorted, kept, added);
+        decoupling.decouple_short(reference, distorted, restored, additive);
     }
 
     fn magnitudes(&self, bands: Bands, out: BandsMut) {
@@ -129,7 +130,7 @@ impl Masking for Short {
         }
     }
 
-    fn masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3] {
+    fn contrast_masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3] {
         std::array::from_fn(|band| cubes_above(magnitudes[band], threshold, LIFT[band], self.cubes[band]))
     }
 
@@ -137,7 +138,7 @@ impl Masking for Short {
         row.wrapping_add(half(self.row_shift)) >> self.row_shift
     }
 
-    fn energy(&self, bands: Bands) -> [u64; 3] {
+    fn csf_den(&self, bands: Bands) -> [u64; 3] {
         bands.map(|band| {
             band.iter().fold(0, |sum, value| {
                 let size = value.unsigned_abs();
@@ -146,8 +147,8 @@ impl Masking for Short {
         })
     }
 
-    fn energy_share(&self, row: u64) -> u64 {
-        (row + half(self.energy_shift) as u64) >> self.energy_shift
+    fn csf_den_share(&self, row: u64) -> u64 {
+        (row + half(self.csf_den_shift) as u64) >> self.csf_den_shift
     }
 
     fn masked_total(&self, sums: [i64; 3]) -> [f32; 3] {
@@ -157,8 +158,8 @@ impl Masking for Short {
         })
     }
 
-    fn energy_total(&self, sums: [u64; 3]) -> [f32; 3] {
-        let unit = power_of_two(18 - self.energy_shift);
+    fn csf_den_total(&self, sums: [u64; 3]) -> [f32; 3] {
+        let unit = power_of_two(18 - self.csf_den_shift);
         std::array::from_fn(|band| (sums[band] as f64 / unit * self.cubed_weights[band]) as f32)
     }
 }
@@ -178,9 +179,9 @@ impl Short {
         self.row_shift
     }
 
-    /// Bits that [`Masking::energy_share`] drops.
-    pub fn energy_shift(&self) -> u32 {
-        self.energy_shift
+    /// Bits that [`Masking::csf_den_share`] drops.
+    pub fn csf_den_shift(&self) -> u32 {
+        self.csf_den_shift
     }
 
     /// A thirtieth and a fifteenth of a weighted coefficient. At extreme contrast both lose their upper bits; libvmaf's
@@ -202,11 +203,11 @@ pub struct Long {
     cubed_weights: [f64; 3],
     cubes: Rounding,
     row_shift: u32,
-    /// What is left to divide `masked` by, as a power of two.
+    /// What is left to divide `contrast_masked` by, as a power of two.
     masked_exponent: u32,
-    energies: Rounding,
-    energy_row_shift: u32,
-    energy_exponent: u32,
+    csf_den_rounding: Rounding,
+    csf_den_row_shift: u32,
+    csf_den_exponent: u32,
 }
 
 /// Formats by scale, from the second: bits after the binary point of a cube, of an energy, and of an energy's square.
@@ -215,19 +216,19 @@ const LONG_FORMATS: [(u32, u32, u32); 3] = [(45, 32, 31), (39, 27, 30), (36, 23,
 impl Long {
     /// `scale` is 1 to 3.
     pub fn new(scale: usize, weights: [f32; 2], fixed: [u32; 2], columns: &Axis, rows: &Axis) -> Self {
-        let (masked, energy, energy_square_shift) = LONG_FORMATS[scale - 1];
+        let (masked, csf_den, csf_den_square_shift) = LONG_FORMATS[scale - 1];
         let [straight, diagonal] = fixed.map(i64::from);
         let (cube_shift, row_shift) = (bits(columns.output), bits(rows.output));
-        let (energy_cube_shift, energy_row_shift) = (bits(columns.scored.len()), bits(rows.scored.len()));
+        let (csf_den_cube_shift, csf_den_row_shift) = (bits(columns.scored.len()), bits(rows.scored.len()));
         Self {
             weights: [straight, straight, diagonal],
             cubed_weights: cubed(weights),
             cubes: Rounding { square: 30, cube: cube_shift },
             row_shift,
             masked_exponent: masked - cube_shift - row_shift,
-            energies: Rounding { square: energy_square_shift, cube: energy_cube_shift },
-            energy_row_shift,
-            energy_exponent: energy - energy_cube_shift - energy_row_shift,
+            csf_den_rounding: Rounding { square: csf_den_square_shift, cube: csf_den_cube_shift },
+            csf_den_row_shift,
+            csf_den_exponent: csf_den - csf_den_cube_shift - csf_den_row_shift,
         }
     }
 
@@ -242,8 +243,8 @@ impl Long {
     }
 
     /// Of the reference's energy.
-    pub fn energies(&self) -> Rounding {
-        self.energies
+    pub fn csf_den_rounding(&self) -> Rounding {
+        self.csf_den_rounding
     }
 
     /// Bits that [`Masking::share`] drops.
@@ -251,9 +252,9 @@ impl Long {
         self.row_shift
     }
 
-    /// Bits that [`Masking::energy_share`] drops.
-    pub fn energy_row_shift(&self) -> u32 {
-        self.energy_row_shift
+    /// Bits that [`Masking::csf_den_share`] drops.
+    pub fn csf_den_row_shift(&self) -> u32 {
+        self.csf_den_row_shift
     }
 
     /// Whether the weights are signed double words.
@@ -278,15 +279,15 @@ impl Long {
 }
 
 impl Masking for Long {
-    fn split(
+    fn decouple(
         &self,
         decoupling: &Decoupling,
         reference: Bands,
         distorted: Bands,
-        kept: BandsMut,
-        added: BandsMut,
+        restored: BandsMut,
+        additive: BandsMut,
     ) {
-        decoupling.split_long(reference, distorted, kept, added);
+        decoupling.decouple_long(reference, distorted, restored, additive);
     }
 
     fn magnitudes(&self, bands: Bands, out: BandsMut) {
@@ -309,7 +310,7 @@ impl Masking for Long {
         }
     }
 
-    fn masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3] {
+    fn contrast_masked(&self, magnitudes: Bands, threshold: &[i32]) -> [i64; 3] {
         magnitudes.map(|band| cubes_above(band, threshold, 0, self.cubes))
     }
 
@@ -317,9 +318,9 @@ impl Masking for Long {
         row.wrapping_add(half(self.row_shift)) >> self.row_shift
     }
 
-    fn energy(&self, bands: Bands) -> [u64; 3] {
+    fn csf_den(&self, bands: Bands) -> [u64; 3] {
         // The square's rounding term is a whole unit, not a half.
-        let Rounding { square, cube } = self.energies;
+        let Rounding { square, cube } = self.csf_den_rounding;
         bands.map(|band| {
             band.iter().fold(0, |sum: u64, value| {
                 let size = u64::from(value.unsigned_abs());
@@ -329,8 +330,8 @@ impl Masking for Long {
         })
     }
 
-    fn energy_share(&self, row: u64) -> u64 {
-        row.wrapping_add(half(self.energy_row_shift) as u64) >> self.energy_row_shift
+    fn csf_den_share(&self, row: u64) -> u64 {
+        row.wrapping_add(half(self.csf_den_row_shift) as u64) >> self.csf_den_row_shift
     }
 
     fn masked_total(&self, sums: [i64; 3]) -> [f32; 3] {
@@ -338,8 +339,8 @@ impl Masking for Long {
         sums.map(|sum| sum as f32 / power_of_two(self.masked_exponent) as f32)
     }
 
-    fn energy_total(&self, sums: [u64; 3]) -> [f32; 3] {
-        let unit = power_of_two(self.energy_exponent);
+    fn csf_den_total(&self, sums: [u64; 3]) -> [f32; 3] {
+        let unit = power_of_two(self.csf_den_exponent);
         std::array::from_fn(|band| (sums[band] as f64 / unit * self.cubed_weights[band]) as f32)
     }
 }

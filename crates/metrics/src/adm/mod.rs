@@ -93,19 +93,19 @@ struct Adm {
     info: &'static Info,
     settings: Settings,
     keys: Vec<Key>,
-    /// Nobody reads what depends on added detail.
+    /// Nobody reads what depends on the additive image.
     lean: bool,
 }
 
-/// The keys that depend on added detail.
-const OF_ADDED_DETAIL: [usize; 2] = [1, 2];
+/// The keys that depend on the additive image.
+const OF_AIM: [usize; 2] = [1, 2];
 
 /// Raw numbers are the scores, but for those that nobody reads.
 struct LeanFold;
 
 impl Fold for LeanFold {
     fn push(&mut self, index: u64, raw: &[f64], out: &mut dyn Emit) {
-        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_ADDED_DETAIL.contains(key)) {
+        for (key, value) in raw.iter().enumerate().filter(|(key, _)| !OF_AIM.contains(key)) {
             out.score(key, index, *value);
         }
     }
@@ -132,10 +132,10 @@ impl Metric for Adm {
     }
 
     fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {
-        if !self.settings.added_detail || OF_ADDED_DETAIL.iter().any(|key| is_read(&self.keys[*key])) {
+        if !self.settings.aim || OF_AIM.iter().any(|key| is_read(&self.keys[*key])) {
             return None;
         }
-        let settings = Settings { added_detail: false, ..self.settings };
+        let settings = Settings { aim: false, ..self.settings };
         Some(Box::new(Self { info: self.info, settings, keys: self.keys.clone(), lean: true }))
     }
 

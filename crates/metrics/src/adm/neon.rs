@@ -1,22 +1,11 @@
-//! [`Lanes`] of 128 bits: NEON.
-#![allow(unsafe_code)]
+//! [`AdmVector`] of 128 bits: NEON.
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::aarch64::*;
 
-use super::vector::{Lanes, TO_INTEGER, TO_SHARE};
-use crate::Level;
-use crate::simd::Number;
-use crate::simd::neon::{from_words, products, words};
-
-/// Proof that this processor has NEON.
-#[derive(Clone, Copy, Debug)]
-pub struct Neon(());
-
-impl Neon {
-    pub fn detect() -> Option<Self> {
-        Level::available().contains(&Level::Neon).then_some(Self(()))
-    }
-}
+use super::vector::{AdmVector, TO_INTEGER, TO_SHARE};
+use crate::simd::neon::{Neon, from_words, products, words};
+use crate::simd::operations;
 
 type Int = int32x4_t;
 
@@ -100,149 +89,45 @@ fn grown(a: Int, gain: f64) -> Int {
     vcombine_s32(half_grown(vget_low_s32(a), gain), half_grown(vget_high_s32(a), gain))
 }
 
-#[inline]
-#[target_feature(enable = "neon")]
-fn run<R>(kernel: impl FnOnce() -> R) -> R {
-    kernel()
-}
-
-/// Operations that are an expression of intrinsics.
-macro_rules! operations {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty = $operation:expr;)*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($argument: $type),*) -> $result {
-                // SAFETY: `self` exists only on processors with these instructions.
-                unsafe { $operation }
-            }
-        )*
-    };
-}
-
-/// The same with a number of bits.
-macro_rules! shifts {
-    ($($name:ident($a:ident, $bits:ident) = $operation:expr;)*) => {
-        $(
-            #[inline(always)]
-            fn $name<const BITS: u32>(self, $a: Int) -> Int {
-                let $bits = BITS;
-                // SAFETY: `self` exists only on processors with these instructions.
-                unsafe { $operation }
-            }
-        )*
-    };
-}
-
-impl Lanes for Neon {
-    type Int = Int;
-    type Float = float32x4_t;
-    type Mask = uint32x4_t;
-
-    const WORDS: usize = 8;
+impl AdmVector for Neon {
     const SHIFT_BIAS: i64 = 0;
 
-    #[inline(always)]
-    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
-        // SAFETY: `self` exists only on processors with these instructions.
-        unsafe { run(kernel) }
-    }
-
-    #[inline(always)]
-    fn load<T: Number>(self, row: &[T], at: usize) -> Int {
-        let row = &row[at..at + size_of::<Int>() / size_of::<T>()];
-        // SAFETY: the slice covers the register's bytes exactly, numbers have no padding, and `self` exists only on
-        // processors with these instructions. The load asks for a byte's alignment.
-        unsafe { vreinterpretq_s32_u8(vld1q_u8(row.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn store<T: Number>(self, row: &mut [T], at: usize, value: Int) {
-        let row = &mut row[at..at + size_of::<Int>() / size_of::<T>()];
-        // SAFETY: the slice covers the register's bytes exactly, every bit pattern is a number, and `self` exists only
-        // on processors with these instructions. The store asks for a byte's alignment.
-        unsafe { vst1q_u8(row.as_mut_ptr().cast(), vreinterpretq_u8_s32(value)) }
-    }
-
-    // There is no stable intrinsic for it.
-    shifts! {
-        shl32(a, bits) = vshlq_s32(a, vdupq_n_s32(bits as i32));
-        sar32(a, bits) = vshlq_s32(a, vdupq_n_s32(-(bits as i32)));
-        shr32(a, bits) =
-            vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-(bits as i32))));
-        shr64(a, bits) = from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(bits))));
-    }
-
     operations! {
-        load_bytes(row: &[u8], at: usize) -> Int =
-            vreinterpretq_s32_u16(vmovl_u8(crate::simd::neon::load_half_u8(row, at)));
-        splat16(value: i16) -> Int = from_words(vdupq_n_s16(value));
-        splat32(value: i32) -> Int = vdupq_n_s32(value);
-        splat64(value: i64) -> Int = from_quads(vdupq_n_s64(value));
-        splat_float(value: f32) -> float32x4_t = vdupq_n_f32(value);
-
-        and(a: Int, b: Int) -> Int = vandq_s32(a, b);
-        or(a: Int, b: Int) -> Int = vorrq_s32(a, b);
-        xor(a: Int, b: Int) -> Int = veorq_s32(a, b);
-        choose(mask: Int, a: Int, b: Int) -> Int = vbslq_s32(vreinterpretq_u32_s32(mask), a, b);
-
-        add16(a: Int, b: Int) -> Int = from_words(vaddq_s16(words(a), words(b)));
-        add_saturating16(a: Int, b: Int) -> Int = from_words(vqaddq_s16(words(a), words(b)));
-        sub16(a: Int, b: Int) -> Int = from_words(vsubq_s16(words(a), words(b)));
-        abs16(a: Int) -> Int = from_words(vabsq_s16(words(a)));
-        min16(a: Int, b: Int) -> Int = from_words(vminq_s16(words(a), words(b)));
-        max16(a: Int, b: Int) -> Int = from_words(vmaxq_s16(words(a), words(b)));
-        mul16(a: Int, b: Int) -> Int = from_words(vmulq_s16(words(a), words(b)));
-        mul_high16(a: Int, b: Int) -> Int = from_words(vshrq_n_s16::<1>(vqdmulhq_s16(words(a), words(b))));
-        mul_round16(a: Int, b: Int) -> Int = from_words(vqrdmulhq_s16(words(a), words(b)));
-        halve16(a: Int) -> Int = from_words(vshrq_n_s16::<1>(words(a)));
-        any_negative16(a: Int) -> bool = vminvq_s16(words(a)) < 0;
-
-        add32(a: Int, b: Int) -> Int = vaddq_s32(a, b);
-        sub32(a: Int, b: Int) -> Int = vsubq_s32(a, b);
-        abs32(a: Int) -> Int = vabsq_s32(a);
-        min32(a: Int, b: Int) -> Int = vminq_s32(a, b);
-        max32(a: Int, b: Int) -> Int = vmaxq_s32(a, b);
-        mul32(a: Int, b: Int) -> Int = vmulq_s32(a, b);
-        shl32_by(a: Int, bits: u32) -> Int = vshlq_s32(a, vdupq_n_s32(bits as i32));
-        products(a: Int, b: Int) -> Int = products(a, b);
-        dot(sum: Int, a: Int, b: Int) -> Int = vaddq_s32(sum, products(a, b));
-
-        interleave(a: Int, b: Int) -> [Int; 2] =
-            [from_words(vzip1q_s16(words(a), words(b))), from_words(vzip2q_s16(words(a), words(b)))];
-        join(halves: [Int; 2]) -> Int = from_words(vuzp1q_s16(words(halves[0]), words(halves[1])));
-        join_low(halves: [Int; 2]) -> Int = from_words(vuzp1q_s16(words(halves[0]), words(halves[1])));
-        join_high(halves: [Int; 2]) -> Int = from_words(vuzp2q_s16(words(halves[0]), words(halves[1])));
-        concat_low(first: Int, second: Int) -> Int = from_words(vuzp1q_s16(words(first), words(second)));
-        concat_high(first: Int, second: Int) -> Int = from_words(vuzp2q_s16(words(first), words(second)));
-
-        add64(a: Int, b: Int) -> Int = from_quads(vaddq_s64(quads(a), quads(b)));
-        mul_even(a: Int, b: Int) -> Int = from_quads(vmull_s32(vmovn_s64(quads(a)), vmovn_s64(quads(b))));
-        mul_even_unsigned(a: Int, b: Int) -> Int =
-            from_unsigned_quads(vmull_u32(vmovn_u64(unsigned_quads(a)), vmovn_u64(unsigned_quads(b))));
-        shr64_by(a: Int, bits: u32) -> Int =
-            from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(bits))));
-        shift64(a: Int, bits: u32) -> Int = from_quads(vshlq_s64(quads(a), vdupq_n_s64(-i64::from(bits))));
-        odd(a: Int) -> Int = vrev64q_s32(a);
-        merge_low(even: Int, odd: Int) -> Int = vtrn1q_s32(even, odd);
-        merge_high(even: Int, odd: Int) -> Int = vtrn2q_s32(even, odd);
-        sum64(a: Int) -> i64 = vaddvq_s64(quads(a));
-
-        to_float(a: Int) -> float32x4_t = vcvtq_f32_s32(a);
-        mul_float(a: float32x4_t, b: float32x4_t) -> float32x4_t = vmulq_f32(a, b);
-        mul_add(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmaq_f32(c, a, b);
-        mul_sub(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t = vfmsq_f32(c, a, b);
-        abs_float(a: float32x4_t) -> float32x4_t = vabsq_f32(a);
-        at_least(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcgeq_f32(a, b);
-        less(a: float32x4_t, b: float32x4_t) -> uint32x4_t = vcltq_f32(a, b);
-
-        any(mask: uint32x4_t) -> bool = vmaxvq_u32(mask) != 0;
-        either(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t = vorrq_u32(a, b);
-        bits(mask: uint32x4_t) -> Int = vreinterpretq_s32_u32(mask);
-        mask_of(bits: Int) -> uint32x4_t = vreinterpretq_u32_s32(bits);
-        choose32(mask: uint32x4_t, a: Int, b: Int) -> Int = vbslq_s32(mask, a, b);
-
-        reciprocal(o: Int) -> float32x4_t = reciprocal(o);
-        share(t: Int, reciprocal: float32x4_t, o: Int) -> Int = share(t, reciprocal, o);
-        grown(a: Int, gain: f64) -> Int = grown(a, gain);
+        splat64(value: i64) -> Int { from_quads(vdupq_n_s64(value)) }
+        choose(mask: Int, a: Int, b: Int) -> Int { vbslq_s32(vreinterpretq_u32_s32(mask), a, b) }
+        add_saturating16(a: Int, b: Int) -> Int { from_words(vqaddq_s16(words(a), words(b))) }
+        abs16(a: Int) -> Int { from_words(vabsq_s16(words(a))) }
+        min16(a: Int, b: Int) -> Int { from_words(vminq_s16(words(a), words(b))) }
+        max16(a: Int, b: Int) -> Int { from_words(vmaxq_s16(words(a), words(b))) }
+        mul_round16(a: Int, b: Int) -> Int { from_words(vqrdmulhq_s16(words(a), words(b))) }
+        halve16(a: Int) -> Int { from_words(vshrq_n_s16::<1>(words(a))) }
+        any_negative16(a: Int) -> bool { vminvq_s16(words(a)) < 0 }
+        mul32(a: Int, b: Int) -> Int { vmulq_s32(a, b) }
+        products(a: Int, b: Int) -> Int { products(a, b) }
+        join_low(halves: [Int; 2]) -> Int { from_words(vuzp1q_s16(words(halves[0]), words(halves[1]))) }
+        join_high(halves: [Int; 2]) -> Int { from_words(vuzp2q_s16(words(halves[0]), words(halves[1]))) }
+        concat_low(first: Int, second: Int) -> Int { from_words(vuzp1q_s16(words(first), words(second))) }
+        concat_high(first: Int, second: Int) -> Int { from_words(vuzp2q_s16(words(first), words(second))) }
+        add64(a: Int, b: Int) -> Int { from_quads(vaddq_s64(quads(a), quads(b))) }
+        mul_even(a: Int, b: Int) -> Int { from_quads(vmull_s32(vmovn_s64(quads(a)), vmovn_s64(quads(b)))) }
+        mul_even_unsigned(a: Int, b: Int) -> Int { from_unsigned_quads(vmull_u32(vmovn_u64(unsigned_quads(a)), vmovn_u64(unsigned_quads(b)))) }
+        shr64(a: Int, count: u32) -> Int { from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(count)))) }
+        shift64(a: Int, count: u32) -> Int { from_quads(vshlq_s64(quads(a), vdupq_n_s64(-i64::from(count)))) }
+        odd(a: Int) -> Int { vrev64q_s32(a) }
+        merge_low(even: Int, odd: Int) -> Int { vtrn1q_s32(even, odd) }
+        merge_high(even: Int, odd: Int) -> Int { vtrn2q_s32(even, odd) }
+        to_float(a: Int) -> float32x4_t { vcvtq_f32_s32(a) }
+        mul_float(a: float32x4_t, b: float32x4_t) -> float32x4_t { vmulq_f32(a, b) }
+        fused_sub(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t { vfmsq_f32(c, a, b) }
+        abs_float(a: float32x4_t) -> float32x4_t { vabsq_f32(a) }
+        at_least(a: float32x4_t, b: float32x4_t) -> uint32x4_t { vcgeq_f32(a, b) }
+        less(a: float32x4_t, b: float32x4_t) -> uint32x4_t { vcltq_f32(a, b) }
+        either(a: uint32x4_t, b: uint32x4_t) -> uint32x4_t { vorrq_u32(a, b) }
+        mask_bits(mask: uint32x4_t) -> Int { vreinterpretq_s32_u32(mask) }
+        mask_of(bits: Int) -> uint32x4_t { vreinterpretq_u32_s32(bits) }
+        choose32(mask: uint32x4_t, a: Int, b: Int) -> Int { vbslq_s32(mask, a, b) }
+        reciprocal(o: Int) -> float32x4_t { reciprocal(o) }
+        share(t: Int, reciprocal: float32x4_t, o: Int) -> Int { share(t, reciprocal, o) }
+        grown(a: Int, gain: f64) -> Int { grown(a, gain) }
     }
 }

@@ -19,7 +19,7 @@ pub struct Plan {
     pub short: Short,
     pub long: [Long; SCALES - 1],
     /// Whether [`AdmSums::additive`](super::score::AdmSums::additive) is wanted.
-    pub added_detail: bool,
+    pub aim: bool,
 }
 
 impl Plan {
@@ -38,7 +38,7 @@ impl Plan {
             decoupling: Decoupling::new(settings.gain_limit),
             short: Short::new(settings.weights[0], settings.first_fixed, &columns[0], &rows[0]),
             long: [long(1), long(2), long(3)],
-            added_detail: settings.added_detail,
+            aim: settings.aim,
         }
     }
 }

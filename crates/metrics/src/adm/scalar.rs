@@ -38,9 +38,9 @@ fn cut_mut(rows: &mut BandRows, len: usize) -> BandsMut<'_> {
     rows.each_mut().map(|row| &mut row[..len])
 }
 
-/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+/// A decoupled image after the CSF: as the signal that is masked, and as the mask of the other image.
 #[derive(Clone, Debug)]
-struct Weighed {
+struct CsfRows {
     /// The last two rows.
     magnitudes: [BandRows; 2],
     /// The last three rows, with a neighbour on each side.
@@ -49,7 +49,7 @@ struct Weighed {
     centre: [Vec<i32>; 2],
 }
 
-impl Weighed {
+impl CsfRows {
     fn new(width: usize) -> Self {
         Self {
             magnitudes: std::array::from_fn(|_| band_rows(width)),
@@ -63,10 +63,10 @@ impl Weighed {
 #[derive(Clone, Debug)]
 struct Rows {
     bands: [BandRows; 2],
-    kept: BandRows,
-    added: BandRows,
-    kept_weighed: Weighed,
-    added_weighed: Weighed,
+    restored: BandRows,
+    additive: BandRows,
+    restored_csf: CsfRows,
+    additive_csf: CsfRows,
     threshold: Vec<i32>,
 }
 
@@ -75,10 +75,10 @@ impl Rows {
     fn new(width: usize) -> Self {
         Self {
             bands: std::array::from_fn(|_| band_rows(width)),
-            kept: band_rows(width),
-            added: band_rows(width),
-            kept_weighed: Weighed::new(width),
-            added_weighed: Weighed::new(width),
+            restored: band_rows(width),
+            additive: band_rows(width),
+            restored_csf: CsfRows::new(width),
+            additive_csf: CsfRows::new(width),
             threshold: vec![0; width],
         }
     }
@@ -160,7 +160,7 @@ struct Steps<'a, W: Wavelet, M> {
     decoupling: &'a Decoupling,
     columns: &'a Axis,
     down: &'a Axis,
-    added_detail: bool,
+    aim: bool,
     inputs: [Plane<'a, W::Input>; 2],
     lows: &'a mut [LowPlane<W::Low>; 2],
     between: &'a mut [Columns<W::Column>; 2],
@@ -179,8 +179,8 @@ impl<'a, W: Wavelet, M: Masking> Steps<'a, W, M> {
         rows: &'a mut Rows,
     ) -> Self {
         let (columns, down) = (&plan.columns[scale], &plan.rows[scale]);
-        let (decoupling, added_detail) = (&plan.decoupling, plan.added_detail);
-        Self { wavelet, masking, decoupling, columns, down, added_detail, inputs, lows, between, rows }
+        let (decoupling, aim) = (&plan.decoupling, plan.aim);
+        Self { wavelet, masking, decoupling, columns, down, aim, inputs, lows, between, rows }
     }
 
     fn run(mut self) -> AdmSums {
@@ -240,11 +240,12 @@ impl<'a, W: Wavelet, M: Masking> Steps<'a, W, M> {
         self.wavelet.edges(&columns.high[first..], diagonal);
     }
 
-    fn split(&mut self) {
+    fn decouple_bands(&mut self) {
         let len = self.columns.detail.len();
         let [reference, distorted] = self.rows.bands.each_ref().map(|bands| cut(bands, 0, len));
-        let (kept, added) = (cut_mut(&mut self.rows.kept, len), cut_mut(&mut self.rows.added, len));
-        self.masking.split(self.decoupling, reference, distorted, kept, added);
+        let (restored, additive) =
+            (cut_mut(&mut self.rows.restored, len), cut_mut(&mut self.rows.additive, len));
+        self.masking.decouple(self.decoupling, reference, distorted, restored, additive);
     }
 }
 
@@ -264,41 +265,44 @@ impl<W: Wavelet, M: Masking> scale::Steps for Steps<'_, W, M> {
         }
     }
 
-    fn weigh(&mut self, y: usize, scored: bool) -> [u64; 3] {
-        self.split();
-        let added = self.added_detail;
-        let Rows { kept, added: more, kept_weighed, added_weighed, .. } = &mut *self.rows;
-        weigh_rows(self.masking, self.columns, y, kept, kept_weighed, scored, added);
-        weigh_rows(self.masking, self.columns, y, more, added_weighed, scored && added, true);
-        if scored { self.masking.energy(cut_scored(self.columns, &self.rows.bands[0])) } else { [0; 3] }
+    fn decouple(&mut self, y: usize, scored: bool) -> [u64; 3] {
+        self.decouple_bands();
+        let aim = self.aim;
+        let Rows { restored, additive, restored_csf, additive_csf, .. } = &mut *self.rows;
+        csf_rows(self.masking, self.columns, y, restored, restored_csf, scored, aim);
+        csf_rows(self.masking, self.columns, y, additive, additive_csf, scored && aim, true);
+        if scored { self.masking.csf_den(cut_scored(self.columns, &self.rows.bands[0])) } else { [0; 3] }
     }
 
-    fn mask(&mut self, rows: [usize; 3]) -> Masked {
-        let Rows { kept_weighed: kept, added_weighed: added, threshold, .. } = &mut *self.rows;
-        let mut mask = |signal: &Weighed, mask: &Weighed| {
-            masked(self.masking, self.columns, rows, signal, mask, threshold)
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked {
+        let Rows { restored_csf: restored, additive_csf: additive, threshold, .. } = &mut *self.rows;
+        let mut mask = |signal: &CsfRows, mask: &CsfRows| {
+            contrast_masked(self.masking, self.columns, rows, signal, mask, threshold)
         };
-        Masked { kept: mask(kept, added), added: if self.added_detail { mask(added, kept) } else { [0; 3] } }
+        Masked {
+            restored: mask(restored, additive),
+            additive: if self.aim { mask(additive, restored) } else { [0; 3] },
+        }
     }
 }
 
-fn weigh_rows(
+fn csf_rows(
     masking: &impl Masking,
     columns: &Axis,
     y: usize,
     rows: &BandRows,
-    weighed: &mut Weighed,
+    csf: &mut CsfRows,
     as_signal: bool,
     as_mask: bool,
 ) {
     if as_signal {
-        let magnitudes = cut_mut(&mut weighed.magnitudes[y % 2], columns.scored.len());
+        let magnitudes = cut_mut(&mut csf.magnitudes[y % 2], columns.scored.len());
         masking.magnitudes(cut_scored(columns, rows), magnitudes);
     }
     if as_mask {
         let len = columns.detail.len();
         let front = usize::from(columns.touches_edges());
-        let (spread, centre) = (&mut weighed.spread[y % 3], &mut weighed.centre[y % 2]);
+        let (spread, centre) = (&mut csf.spread[y % 3], &mut csf.centre[y % 2]);
         masking.thresholds(cut(rows, 0, len), &mut spread[front..front + len], &mut centre[..len]);
         if columns.touches_edges() {
             spread[0] = spread[2];
@@ -307,19 +311,19 @@ fn weigh_rows(
     }
 }
 
-fn masked(
+fn contrast_masked(
     masking: &impl Masking,
     columns: &Axis,
     rows: [usize; 3],
-    signal: &Weighed,
-    mask: &Weighed,
+    signal: &CsfRows,
+    mask: &CsfRows,
     threshold: &mut [i32],
 ) -> [i64; 3] {
     let len = columns.scored.len();
     let threshold = &mut threshold[..len];
     let spread = rows.map(|row| mask.spread[row % 3].as_slice());
     masking::threshold(spread, &mask.centre[rows[1] % 2][inset(columns)..], threshold);
-    masking.masked(cut(&signal.magnitudes[rows[1] % 2], 0, len), threshold)
+    masking.contrast_masked(cut(&signal.magnitudes[rows[1] % 2], 0, len), threshold)
 }
 
 /// How far the scored columns begin after those with detail.

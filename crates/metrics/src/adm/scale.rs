@@ -1,5 +1,5 @@
-//! One scale of both pictures, row by row: a row of bands is made, split, weighed and masked while it is still in the
-//! cache. Only the approximation for the next scale is kept as a picture.
+//! One scale of both pictures, row by row: a row of bands is made, decoupled, weighted by the CSF and contrast-masked while
+//! it is still in the cache. Only the approximation for the next scale is kept as a picture.
 //!
 //! Here stands which row is due when; how a row is worked on is the matter of [`Steps`].
 
@@ -41,8 +41,8 @@ impl<T: Copy + Default> LowPlane<T> {
 /// The sums of a row; see [`AdmSums`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Masked {
-    pub kept: [i64; 3],
-    pub added: [i64; 3],
+    pub restored: [i64; 3],
+    pub additive: [i64; 3],
 }
 
 /// What is done with a row of a scale. Rows come from the top to the bottom.
@@ -50,11 +50,12 @@ pub trait Steps {
     /// Makes row `y` of both pictures: of the approximation, of the detail bands, or of both.
     fn transform(&mut self, y: usize, low: bool, detail: bool);
 
-    /// Splits and weighs the detail of row `y`, the one transformed last. If it is scored, its energy is wanted.
-    fn weigh(&mut self, y: usize, scored: bool) -> [u64; 3];
+    /// Decouples row `y`, the one transformed last, and applies the CSF to both images. If it is scored, the reference's
+    /// sum of cubes (libvmaf's `adm_csf_den_scale`) is wanted.
+    fn decouple(&mut self, y: usize, scored: bool) -> [u64; 3];
 
-    /// What is visible of the row in the middle of three that have been weighed.
-    fn mask(&mut self, rows: [usize; 3]) -> Masked;
+    /// What contrast masking (libvmaf's `adm_cm`) leaves of the row in the middle of three that have been decoupled.
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked;
 }
 
 /// Transforms the reference and the distorted picture and sums up the detail.
@@ -66,18 +67,18 @@ pub fn run(rows: &Axis, masking: &impl Masking, steps: &mut impl Steps) -> AdmSu
         steps.transform(y, rows.low.contains(y), detail);
         if detail {
             let scored = rows.scored.contains(y);
-            let energy = steps.weigh(y, scored);
+            let csf_den = steps.decouple(y, scored);
             if scored {
-                sums.add_energy(masking, energy);
+                sums.add_csf_den(masking, csf_den);
             }
             if y > 0 && rows.scored.contains(y - 1) {
                 // The row above now has all its neighbours.
-                sums.add_masked(masking, steps.mask(neighbours(rows, y - 1)));
+                sums.add_masked(masking, steps.contrast_mask(neighbours(rows, y - 1)));
             }
         }
     }
     if rows.touches_edges() && !rows.detail.is_empty() {
-        sums.add_masked(masking, steps.mask(neighbours(rows, rows.output - 1)));
+        sums.add_masked(masking, steps.contrast_mask(neighbours(rows, rows.output - 1)));
     }
     sums
 }
@@ -88,15 +89,15 @@ fn neighbours(rows: &Axis, y: usize) -> [usize; 3] {
 }
 
 impl AdmSums {
-    fn add_energy(&mut self, masking: &impl Masking, row: [u64; 3]) {
+    fn add_csf_den(&mut self, masking: &impl Masking, row: [u64; 3]) {
         for (sum, row) in self.reference.iter_mut().zip(row) {
-            *sum = sum.wrapping_add(masking.energy_share(row));
+            *sum = sum.wrapping_add(masking.csf_den_share(row));
         }
     }
 
     fn add_masked(&mut self, masking: &impl Masking, row: Masked) {
         let sums = self.restored.iter_mut().chain(&mut self.additive);
-        for (sum, row) in sums.zip(row.kept.into_iter().chain(row.added)) {
+        for (sum, row) in sums.zip(row.restored.into_iter().chain(row.additive)) {
             *sum = sum.wrapping_add(masking.share(row));
         }
     }

@@ -65,12 +65,8 @@ impl AdmFinish {
         let noise = self.noise[scale];
         Part {
             restored: roots(masking.masked_total(sums.restored), noise),
-            additive: if self.settings.added_detail {
-                roots(masking.masked_total(sums.additive), 0.0)
-            } else {
-                0.0
-            },
-            reference: roots(masking.energy_total(sums.reference), noise),
+            additive: if self.settings.aim { roots(masking.masked_total(sums.additive), 0.0) } else { 0.0 },
+            reference: roots(masking.csf_den_total(sums.reference), noise),
         }
     }
 

@@ -17,8 +17,14 @@ pub static OPTIONS: &[OptionSpec] = &[
         "factor on the weight of diagonal detail in mode 1",
     )
     .named("scfd"),
-    OptionSpec::double("adm_dlm_weight", 0.5, 0.0, 1.0, "weight of lost detail against added detail in adm3")
-        .named("dlmw"),
+    OptionSpec::double(
+        "adm_dlm_weight",
+        0.5,
+        0.0,
+        1.0,
+        "weight of lost detail against additive detail in adm3",
+    )
+    .named("dlmw"),
     OptionSpec::double("adm_enhn_gain_limit", 100.0, 1.0, 100.0, "largest enhancement gain; 1 allows none")
         .named("egl"),
     OptionSpec::double("adm_norm_view_dist", 3.0, 0.75, 24.0, "viewing distance in heights of the display")
@@ -33,7 +39,7 @@ pub static OPTIONS: &[OptionSpec] = &[
     )
     .named("csf"),
     OptionSpec::double("adm_noise_weight", 0.03125, 0.0, 1500.0, "weight of the noise floor").named("nw"),
-    OptionSpec::bool("adm_skip_aim", false, "leave out the measure of added detail"),
+    OptionSpec::bool("adm_skip_aim", false, "leave out the measure of additive detail"),
     OptionSpec::bool("adm_skip_scale0", false, "leave out the finest scale").named("ssz"),
     OptionSpec::double("adm_min_val", 0.0, 0.0, 1.0, "smallest value of adm3").named("min"),
 ];
@@ -52,7 +58,7 @@ pub struct Settings {
     pub noise_weight: f64,
     pub dlm_weight: f64,
     pub min_value: f64,
-    pub added_detail: bool,
+    pub aim: bool,
     pub first_scale: bool,
     /// For each scale.
     pub weights: [Weights; SCALES],
@@ -69,7 +75,7 @@ impl Settings {
             noise_weight: options.double("adm_noise_weight"),
             dlm_weight: options.double("adm_dlm_weight"),
             min_value: options.double("adm_min_val"),
-            added_detail: !options.flag("adm_skip_aim"),
+            aim: !options.flag("adm_skip_aim"),
             first_scale: !options.flag("adm_skip_scale0"),
             weights,
             first_fixed: first_fixed(options, weights[0]),

@@ -195,8 +195,8 @@ fn repeat(one: Labs<'_>, two: Labs<'_>, distances: &Distances, out: &mut Singles
 mod tests {
     use super::super::lab::{Converter, Lab, Yuv};
     use super::*;
-    use crate::made::Noise;
     use crate::simd::{Target, level_tests};
+    use crate::testing::Noise;
 
     fn differences(target: Target, one: &[Lab; GROUP], two: &[Lab; GROUP]) -> (Singles, usize) {
         let mut group = Box::new(Group::EMPTY);

@@ -148,8 +148,8 @@ fn lightness_distance(value: f64, light: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Noise;
     use crate::simd::{Target, level_tests};
+    use crate::testing::Noise;
 
     level_tests! {
         fn groups_equal_the_definition(level) {

@@ -62,7 +62,7 @@ impl<K: MemoKey, V: Copy> Memo<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Noise;
+    use crate::testing::Noise;
 
     #[test]
     fn never_gives_a_result_of_another_key() {

@@ -3,8 +3,8 @@
 use visus_video::Chroma;
 
 use super::INFO;
-use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score, score_pair};
 use crate::simd::level_tests;
+use crate::testing::{Content, assert_as_scalar, assert_scores, format, frame, score, score_pair};
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);

@@ -241,7 +241,7 @@ fn picture(width: usize, height: usize, content: Content, seed: u32) -> naive::P
 /// Stored as part of a larger plane, as later scales are.
 fn stored(picture: &naive::Plane, extra: usize) -> FloatPlane {
     let mut plane = FloatPlane::new(picture.width + extra, picture.height + extra);
-    plane.data_mut().fill(f32::NAN);
+    (0..plane.height()).for_each(|y| plane.padded_row_mut(y).fill(f32::NAN));
     for (y, row) in picture.values.chunks(picture.width).enumerate() {
         plane.row_mut(y)[..picture.width].copy_from_slice(row);
     }

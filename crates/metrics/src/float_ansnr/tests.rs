@@ -5,8 +5,8 @@ use visus_video::{Chroma, PlaneView};
 use super::INFO;
 use super::filter::Filters;
 use super::scalar::Energy;
-use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
 use crate::simd::{Target, level_tests};
+use crate::testing::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 

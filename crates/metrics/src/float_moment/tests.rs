@@ -3,8 +3,8 @@
 use visus_video::Chroma;
 
 use super::{INFO, KEYS};
-use crate::made::{Content, assert_as_scalar, assert_scores, format};
 use crate::simd::level_tests;
+use crate::testing::{Content, assert_as_scalar, assert_scores, format};
 
 #[test]
 fn figures_of_the_reference() {

@@ -7,7 +7,7 @@ use super::{INFO, TAPS_3, TAPS_5};
 use crate::picture::FloatPlane;
 use crate::separable::mirror;
 use crate::simd::{Target, level_tests};
-use crate::synthetic::{self, Generator};
+use crate::testing::{self, Noise};
 use crate::{Appears, Level, Pair, Window, registry};
 
 fn naive_blur(source: &FloatPlane, taps: &[f32], x: usize, y: usize) -> f32 {
@@ -27,11 +27,11 @@ fn naive_difference(a: &FloatPlane, b: &FloatPlane) -> f32 {
 level_tests! {
     fn kernels_equal_the_naive_truth(level) {
         let target = Target::new(level);
-        let mut generator = Generator(5);
+        let mut generator = Noise::new(5);
         for (width, height) in [(3, 3), (4, 5), (16, 8), (17, 13), (70, 6)] {
             for (low, range) in [(-128.0, 256), (-128.0, 2), (126.0, 2)] {
                 for taps in [TAPS_3, TAPS_5] {
-                    let [a, b] = [0, 1].map(|_| synthetic::plane(width, height, low, range, &mut generator));
+                    let [a, b] = [0, 1].map(|_| testing::plane(width, height, low, range, &mut generator));
                     let mut out = FloatPlane::new(width, height);
                     let mut scratch = Blur::new(width, taps);
                     let difference = target.run(
@@ -57,9 +57,8 @@ fn format(width: usize, height: usize, chroma: Chroma, depth: u8) -> Format {
 }
 
 fn check(format: Format, options: &str, expected: &[(&str, &[f64])]) {
-    let scores = synthetic::score(&INFO, options, &synthetic::clips(format, expected[0].1.len()));
-    let got: Vec<(&str, &[f64])> =
-        scores.0.iter().map(|(name, column)| (name.as_str(), &column[..])).collect();
+    let scores = testing::score_clips(&INFO, options, &testing::clips(format, expected[0].1.len()));
+    let got: Vec<(&str, &[f64])> = scores.columns().collect();
     assert_eq!(got, expected, "{options}");
 }
 
@@ -124,11 +123,11 @@ fn motion3_appears_with_the_second_frame() {
 fn chroma_and_the_half_size_add_up() {
     for chroma in [Chroma::C420, Chroma::C422, Chroma::C444] {
         let format = format(16, 8, chroma, 8);
-        let flat = |value: u32| synthetic::frame(format, || value);
+        let flat = |value: u32| testing::frame_of(format, || value);
         let clip: Vec<Frame> = [10, 13, 20].map(flat).into();
         let motion = |options: &str| {
             let options = format!("motion_filter_size=1:{options}");
-            synthetic::score(&INFO, &options, &(clip.clone(), clip.clone())).0[1].1.clone()
+            testing::score_clips(&INFO, &options, &(clip.clone(), clip.clone())).scores[1].clone()
         };
         assert_eq!(motion(""), [0.0, 3.0, 7.0]);
         assert_eq!(motion("motion_add_scale1=true"), [0.0, 6.0, 14.0]);
@@ -140,7 +139,7 @@ fn chroma_and_the_half_size_add_up() {
 #[test]
 fn frames_may_come_in_any_order() {
     let format = format(19, 12, Chroma::C420, 10);
-    let clip = synthetic::clips(format, 6).0;
+    let clip = testing::clips(format, 6).0;
     let metric = registry::build(&INFO, &[("motion_add_scale1".to_owned(), "true".to_owned())]).unwrap();
     let pair = |index: usize| Pair { reference: &clip[index], distorted: &clip[index] };
     let run = |order: &[usize]| {

@@ -1,5 +1,5 @@
 //! Halving a picture with AVX-512: the sums of [`scalar`](super::scalar), with fewer weighted samples.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 

@@ -152,8 +152,8 @@ mod tests {
     use visus_video::Chroma;
 
     use super::*;
-    use crate::made::{self, Content, Noise};
     use crate::simd::level_tests;
+    use crate::testing::{self, Content, Noise};
 
     /// libvmaf's full table, to check the folded one.
     const TABLE: [[f32; 9]; 9] = [
@@ -204,7 +204,7 @@ mod tests {
 
     fn check_samples(target: Target, width: usize, height: usize) {
         for (depth, content) in [8, 10, 16].into_iter().flat_map(|depth| Content::ALL.map(|c| (depth, c))) {
-            let frame = made::frame(made::format(width, height, Chroma::C400, depth), content, 11);
+            let frame = testing::frame(testing::format(width, height, Chroma::C400, depth), content, 11);
             let mut floats = FloatPlane::new(width, height);
             floats.load(frame.plane(0), depth, 0.0);
             check_halving(target, Source::luma(&frame), &floats);

@@ -12,7 +12,7 @@
 //!
 //! Rows are taken in batches, columns in stretches, such that what is filtered along rows stays near until it is
 //! filtered down the columns. The sums of windows that a batch leaves unfinished are kept for the next one.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 use std::ops::Range;

@@ -176,8 +176,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::made::Noise;
     use crate::simd::{OnMultipliers, Plain, Target, level_tests};
+    use crate::testing::Noise;
 
     fn row(len: usize, limit: u32, scale: f32, seed: u32) -> Vec<f32> {
         let mut noise = Noise::new(seed);

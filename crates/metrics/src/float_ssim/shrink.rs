@@ -98,8 +98,8 @@ mod tests {
     use visus_video::Chroma;
 
     use super::*;
-    use crate::made::{self, Content};
     use crate::simd::level_tests;
+    use crate::testing::{self, Content};
 
     /// The definition: two nested loops around the centre, in the reference's order.
     fn naive(from: Plane<'_, u16>, depth: u8, factor: usize, x: usize, y: usize) -> f32 {
@@ -127,8 +127,8 @@ mod tests {
             [(2, 30, 31), (3, 37, 33), (4, 45, 40), (5, 51, 60), (7, 79, 35), (9, 45, 91), (10, 101, 99)];
         for (factor, width, height) in sizes {
             for (depth, content) in [(9, Content::Noise), (16, Content::Noise), (16, Content::Dark)] {
-                let format = made::format(width, height, Chroma::C400, depth);
-                let frame = made::frame(format, content, 7);
+                let format = testing::format(width, height, Chroma::C400, depth);
+                let frame = testing::frame(format, content, 7);
                 let PlaneView::U16(from) = frame.plane(0) else { unreachable!("more than 8 bits") };
                 let mut to = FloatPlane::new(shrunk(width, factor), shrunk(height, factor));
                 shrink(Target::new(level), frame.plane(0), depth, factor, &mut vec![0.0; width], &mut to);

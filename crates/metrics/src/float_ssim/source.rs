@@ -91,12 +91,12 @@ mod tests {
     use visus_video::Chroma;
 
     use super::*;
-    use crate::made::{self, Content};
+    use crate::testing::{self, Content};
 
     #[test]
     fn samples_are_read_as_a_plane_of_floats_holds_them() {
         for depth in [8, 9, 10, 12, 16] {
-            let frame = made::frame(made::format(37, 3, Chroma::C400, depth), Content::Noise, 5);
+            let frame = testing::frame(testing::format(37, 3, Chroma::C400, depth), Content::Noise, 5);
             let mut plane = FloatPlane::new(37, 3);
             plane.load(frame.plane(0), depth, 0.0);
             for (from, len) in [(0, 37), (0, 36), (0, 50), (20, 16), (20, 17), (20, 40), (37, 4)] {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn only_samples_of_8_bits_are_known_to_be_whole() {
         let is_whole = |depth| {
-            let frame = Frame::new(made::format(12, 11, Chroma::C400, depth));
+            let frame = Frame::new(testing::format(12, 11, Chroma::C400, depth));
             let source = Source::luma(&frame);
             assert_eq!((source.width(), source.height()), (12, 11));
             source.is_whole()

@@ -3,8 +3,8 @@
 use visus_video::{Chroma, Frame, PlaneView};
 
 use super::{INFO, scalar::WINDOW};
-use crate::made::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
 use crate::simd::level_tests;
+use crate::testing::{Content, assert_as_scalar, assert_scores, format, frame, score_pair};
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);

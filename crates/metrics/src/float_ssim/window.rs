@@ -253,9 +253,9 @@ mod tests {
 
     use super::*;
     use crate::Level;
-    use crate::made::{self, Content, Noise};
     use crate::picture::FloatPlane;
     use crate::simd::level_tests;
+    use crate::testing::{self, Content, Noise};
 
     fn noise(width: usize, height: usize, seed: u32, sample: impl Fn(u32) -> f32) -> FloatPlane {
         let (mut noise, mut plane) = (Noise::new(seed), FloatPlane::new(width, height));
@@ -282,12 +282,12 @@ mod tests {
 
     fn check_size(target: Target, width: usize, height: usize) {
         for depth in [8, 10, 16] {
-            let format = made::format(width, height, Chroma::C400, depth);
+            let format = testing::format(width, height, Chroma::C400, depth);
             let [one, two, three, four] = Content::ALL;
             for (one, two) in
                 [(one, one), (two, two), (three, three), (four, four), (one, four), (two, three)]
             {
-                let (one, two) = (made::frame(format, one, 1), made::frame(format, two, 2));
+                let (one, two) = (testing::frame(format, one, 1), testing::frame(format, two, 2));
                 check_means(target, Source::luma(&one), Source::luma(&two));
             }
         }

@@ -7,7 +7,7 @@ use super::{INFO, Model};
 use crate::picture::FloatPlane;
 use crate::separable::mirror;
 use crate::simd::{Target, level_tests};
-use crate::synthetic::{self, Generator};
+use crate::testing::{self, Noise};
 use crate::{Level, MetricError, gaussian, registry};
 
 /// The filtered value at (x, y) of a plane given as a function.
@@ -91,8 +91,8 @@ fn naive(a: &FloatPlane, b: &FloatPlane, taps: &[f32], model: &Model) -> Informa
 
 /// Pairs of planes: full range, next to the ends of the range, flat against noise, and one that grows in contrast.
 fn pairs(width: usize, height: usize) -> Vec<(FloatPlane, FloatPlane)> {
-    let mut generator = Generator(7);
-    let mut plane = |low, range| synthetic::plane(width, height, low, range, &mut generator);
+    let mut generator = Noise::new(7);
+    let mut plane = |low, range| testing::plane(width, height, low, range, &mut generator);
     let mut stronger = plane(-40.0, 80);
     let weaker = stronger.clone();
     for y in 0..height {
@@ -133,7 +133,7 @@ level_tests! {
         let target = Target::new(level);
         for (width, height, taps) in [(16, 16, 9), (33, 17, 17), (7, 5, 3), (50, 3, 5)] {
             let taps = gaussian::kernel(taps);
-            let source = synthetic::plane(width, height, -128.0, 256, &mut Generator(3));
+            let source = testing::plane(width, height, -128.0, 256, &mut Noise::new(3));
             let mut out = FloatPlane::new(width / 2, height / 2);
             let mut halving = Halving::new(width, taps.clone());
             target.run(
@@ -152,9 +152,10 @@ level_tests! {
 
 fn check(size: (usize, usize), chroma: Chroma, depth: u8, options: &str, expected: &[(&str, f64)]) {
     let format = Format::new(size.0, size.1, chroma, depth).unwrap();
-    let scores = synthetic::score(&INFO, options, &synthetic::clips(format, 1));
+    let scores = testing::score_clips(&INFO, options, &testing::clips(format, 1));
     for (name, value) in expected {
-        let (_, column) = scores.0.iter().find(|(key, _)| key == name).unwrap_or_else(|| panic!("no {name}"));
+        let (_, column) =
+            scores.columns().find(|(key, _)| key == name).unwrap_or_else(|| panic!("no {name}"));
         assert_eq!(column[0], *value, "{name}, {options}");
     }
 }
@@ -208,13 +209,13 @@ fn options_give_libvmafs_scores() {
 #[test]
 fn an_extractor_carries_nothing_over() {
     let format = Format::new(24, 20, Chroma::C400, 8).unwrap();
-    let (reference, distorted) = synthetic::clips(format, 3);
+    let (reference, distorted) = testing::clips(format, 3);
     let twice = |index: usize| {
         let clips = (vec![reference[index].clone()], vec![distorted[index].clone()]);
-        synthetic::score(&INFO, "", &clips).0[2].1[0]
+        testing::score_clips(&INFO, "", &clips).scores[2][0]
     };
-    let together = synthetic::score(&INFO, "", &(reference.clone(), distorted.clone()));
-    assert_eq!(together.0[2].1, [twice(0), twice(1), twice(2)]);
+    let together = testing::score_clips(&INFO, "", &(reference.clone(), distorted.clone()));
+    assert_eq!(together.scores[2], [twice(0), twice(1), twice(2)]);
 }
 
 fn smallest(options: &[(&str, &str)], width: usize, height: usize) -> Result<(), MetricError> {

@@ -48,16 +48,16 @@ mod tables;
 mod tests;
 mod trig;
 
-pub use atan2::atan2;
+pub(crate) use atan2::atan2;
 pub use exp::exp;
-pub use log::{log, log10};
-pub use log2::log2;
-pub use pow::pow;
-pub use single::{log2f, powf, powf_in_range};
-pub use trig::{cos, sin};
+pub(crate) use log::log10;
+pub(crate) use log2::log2;
+pub(crate) use pow::pow;
+pub(crate) use single::{log2f, powf, powf_in_range};
+pub(crate) use trig::{cos, sin};
 
 /// The figures of [`powf`], for vectors that take its steps.
 #[cfg(target_arch = "x86_64")]
-pub mod powf_tables {
-    pub use super::tables::single::{EXP2_POLY, EXP2_POWERS, LOG2_CENTRES, POWF_LOG2_POLY};
+pub(crate) mod powf_tables {
+    pub(crate) use super::tables::single::{EXP2_POLY, EXP2_POWERS, LOG2_CENTRES, POWF_LOG2_POLY};
 }

@@ -12,8 +12,6 @@ mod score;
 mod tests;
 mod vector;
 
-use std::any::Any;
-
 use visus_video::{Format, PlaneView};
 
 pub use scalar::TAPS;
@@ -22,7 +20,7 @@ pub use score::MotionSettings;
 use crate::device::DeviceTask;
 use crate::{
     Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
-    OptionSpec, Options, Reach, Spread, Window,
+    OptionSpec, Options, Reach, Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -125,7 +123,8 @@ impl Metric for Motion {
 
     /// Motion3 averages with the frame before, whose minimum looks a further frame back.
     fn reach(&self) -> Reach {
-        Reach { before: 2, after: 1 }
+        // The first frames, as many as the distance, wait for the first difference.
+        Reach { before: 2, after: self.settings.distance }
     }
 
     fn luma_only(&self) -> bool {
@@ -151,12 +150,8 @@ impl Metric for Motion {
         clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
-        let settings = |metric: &&dyn Metric| {
-            let any: &dyn Any = *metric;
-            any.downcast_ref::<Self>().map(|metric| metric.settings)
-        };
-        let settings: Option<Vec<MotionSettings>> = group.iter().map(settings).collect();
-        let joint = self.joint(settings?, &clip.format, level);
+        let settings = group_settings(group, |metric: &Self| metric.settings)?;
+        let joint = self.joint(settings, &clip.format, level);
         Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 

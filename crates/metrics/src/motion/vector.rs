@@ -1,6 +1,6 @@
 //! The kernel in vectors of any width.
 //!
-//! Two rows of differences are zipped into one lane per column, so that a dot product takes two rows (or two columns,
+//! Two rows of differences are interleaved into one lane per column, so that a dot product takes two rows (or two columns,
 //! along a row) at a time. A blurred column fits 16 bits unless the picture changes by half of its range; a row with
 //! such a change is left to the plain kernel.
 
@@ -19,7 +19,7 @@ const RADIUS: usize = 2;
 /// Everything a frame needs, allocated once.
 #[derive(Debug)]
 pub struct Scratch {
-    /// Three pairs of rows that follow each other, zipped.
+    /// Three pairs of rows that follow each other, interleaved.
     pairs: [Lines<i16>; 3],
     /// The two rows that the middle pair becomes, blurred down the columns.
     rows: [Lines<i16>; 2],
@@ -96,10 +96,10 @@ pub fn blurred_difference<S: Vector, T: Words>(
 /// The rows of a pair, each of the earlier and of the current picture.
 type Rows<'a, T> = [[&'a [T]; 2]; 2];
 
-/// Zips the differences of two rows; returns all bits that samples have. The rows that come next are asked for: they
+/// Interleaves the differences of two rows; returns all bits that samples have. The rows that come next are asked for: they
 /// most likely lie in main memory.
 #[inline(always)]
-fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: &mut [i16]) -> S::V {
+fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: &mut [i16]) -> S::Int {
     let [[earlier, current], [next_earlier, next_current]] = rows;
     let mut seen = s.zero();
     for (block, out) in out.chunks_exact_mut(2 * S::WORDS).enumerate() {
@@ -113,8 +113,9 @@ fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: 
         let (a, b) = (load_words(s, earlier, at), load_words(s, current, at));
         let (c, d) = (load_words(s, next_earlier, at), load_words(s, next_current, at));
         let (first, second) = (s.sub16(a, b), s.sub16(c, d));
-        s.store(out, 0, s.zip_low(first, second));
-        s.store(out, S::WORDS, s.zip_high(first, second));
+        let [low, high] = s.interleave(first, second);
+        s.store(out, 0, low);
+        s.store(out, S::WORDS, high);
         if size_of::<T>() > 1 {
             seen = s.or(seen, s.or(s.or(a, b), s.or(c, d)));
         }
@@ -124,7 +125,7 @@ fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: 
 
 /// The window over three vectors of pairs.
 #[inline(always)]
-fn filtered<S: Vector>(s: S, start: S::V, pairs: [S::V; 3], taps: [i32; 3]) -> S::V {
+fn filtered<S: Vector>(s: S, start: S::Int, pairs: [S::Int; 3], taps: [i32; 3]) -> S::Int {
     let first = s.dot(start, pairs[0], s.splat32(taps[0]));
     s.dot(s.dot(first, pairs[1], s.splat32(taps[1])), pairs[2], s.splat32(taps[2]))
 }
@@ -147,9 +148,9 @@ fn vertical<S: Vector>(s: S, pairs: &[Lines<i16>; 3], depth: u32, rows: &mut [Li
 /// How far the numbers of a row reach.
 struct Extent<S: Vector> {
     /// All bits that there are.
-    any: S::V,
+    any: S::Int,
     /// The same of the numbers plus 2^15: no bits above the low word if all of them fit a word.
-    lifted: S::V,
+    lifted: S::Int,
 }
 
 impl<S: Vector> Extent<S> {
@@ -158,16 +159,16 @@ impl<S: Vector> Extent<S> {
         Self { any: s.zero(), lifted: s.zero() }
     }
 
-    /// A block of a row; words that do not fit are saturated.
+    /// A block of a row; words that do not fit mean nothing.
     #[inline(always)]
-    fn blurred(&mut self, s: S, low: [S::V; 3], high: [S::V; 3], taps: [i32; 3], depth: u32) -> S::V {
+    fn blurred(&mut self, s: S, low: [S::Int; 3], high: [S::Int; 3], taps: [i32; 3], depth: u32) -> S::Int {
         let start = s.splat32(1 << (depth - 1));
         let low = s.sra32(filtered(s, start, low, taps), depth);
         let high = s.sra32(filtered(s, start, high, taps), depth);
         let lift = s.splat32(1 << 15);
         self.any = s.or(self.any, s.or(low, high));
         self.lifted = s.or(self.lifted, s.or(s.add32(low, lift), s.add32(high, lift)));
-        s.narrow(low, high)
+        s.join([low, high])
     }
 
     #[inline(always)]

@@ -41,7 +41,7 @@ mod tests {
     use visus_video::{Chroma, Frame};
 
     use super::*;
-    use crate::made::{format, score_pair};
+    use crate::testing::{format, score_pair};
 
     #[test]
     fn has_no_scores() {

@@ -72,8 +72,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::made::Noise;
     use crate::simd::level_tests;
+    use crate::testing::Noise;
 
     fn naive(reference: &[u16], distorted: &[u16], width: usize, stride: usize) -> u64 {
         let inside = |at: &usize| at % stride < width;

@@ -3,9 +3,9 @@
 use visus_video::{Chroma, Frame};
 
 use super::INFO;
-use crate::made::{Content, Scores, assert_as_scalar, assert_scores, format, frame, score};
 use crate::registry;
 use crate::simd::level_tests;
+use crate::testing::{Content, Scores, assert_as_scalar, assert_scores, format, frame, score};
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 const OTHER_WAVES: (Content, u32) = (Content::Waves, 2);

@@ -120,7 +120,7 @@ fn odd_half(d0: Int, d1: Int, d2: Int, d3: Int) -> [Int; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Noise;
+    use crate::testing::Noise;
 
     const LANES: usize = 4;
 

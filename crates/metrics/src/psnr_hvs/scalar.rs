@@ -245,8 +245,8 @@ mod tests {
     use visus_video::{Chroma, PlaneView};
 
     use super::*;
-    use crate::made::{self, Content};
     use crate::simd::level_tests;
+    use crate::testing::{self, Content};
 
     /// One block after another and one coefficient after another, as the reference does it. Only the transform is ours.
     fn naive(reference: Plane<'_, u16>, distorted: Plane<'_, u16>, weights: &Weights) -> f32 {
@@ -297,8 +297,8 @@ mod tests {
 
     /// All weights, against the naive sum.
     fn check_size(target: Target, (width, height): (usize, usize), depth: u8, contents: (Content, Content)) {
-        let wide = made::format(width, height, Chroma::C400, depth);
-        let (one, two) = (made::frame(wide, contents.0, 1), made::frame(wide, contents.1, 2));
+        let wide = testing::format(width, height, Chroma::C400, depth);
+        let (one, two) = (testing::frame(wide, contents.0, 1), testing::frame(wide, contents.1, 2));
         let (PlaneView::U16(one), PlaneView::U16(two)) = (one.plane(0), two.plane(0)) else {
             unreachable!("more than 8 bits")
         };
@@ -333,8 +333,8 @@ mod tests {
         fn bytes_and_words_give_the_same(level) {
             let target = Target::new(level);
             for (width, height) in [(8, 8), (119, 22), (121, 16), (66, 9)] {
-                let [bytes, words] = [8, 9].map(|depth| made::format(width, height, Chroma::C400, depth));
-                let mut noise = made::Noise::new(5);
+                let [bytes, words] = [8, 9].map(|depth| testing::format(width, height, Chroma::C400, depth));
+                let mut noise = testing::Noise::new(5);
                 let mut frames = [bytes, words, bytes, words].map(visus_video::Frame::new);
                 for y in 0..height {
                     for x in 0..width {

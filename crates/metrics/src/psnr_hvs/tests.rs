@@ -3,7 +3,7 @@
 use visus_video::Chroma;
 
 use super::INFO;
-use crate::made::{Content, assert_scores, format, frame, score_pair};
+use crate::testing::{Content, assert_scores, format, frame, score_pair};
 
 const WAVES: (Content, u32) = (Content::Waves, 1);
 

@@ -35,6 +35,7 @@ impl OnMultipliers {
     }
 
     /// The factor.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn one(self) -> f64 {
         self.one

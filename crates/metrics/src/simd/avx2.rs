@@ -1,9 +1,9 @@
 //! AVX2 with FMA: vectors of 8 lanes.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
-use super::{Number, Vector, x86};
+use super::{Number, Vector, operations, x86};
 use crate::Level;
 
 /// Proof that this machine has the features of [`Level::Avx2`].
@@ -16,23 +16,11 @@ impl Avx2 {
     }
 }
 
-macro_rules! operations {
-    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($arg: $kind),*) -> $result {
-                // SAFETY: the features were detected before `self` was made.
-                unsafe { $body }
-            }
-        )*
-    };
-}
-
 impl Vector for Avx2 {
-    type V = __m256i;
+    type Int = __m256i;
     type Half = __m128i;
     type Mask = __m256i;
-    type F = __m256;
+    type Float = __m256;
     type Table = __m256;
 
     const LANES: usize = 8;
@@ -49,15 +37,16 @@ impl Vector for Avx2 {
             x86::store128(values, at, _mm256_castsi256_si128(_mm256_permute4x64_epi64::<0b1000>(words)))
         }}
 
-        zip_low(low: __m256i, high: __m256i) -> __m256i { _mm256_unpacklo_epi16(low, high) }
-        zip_high(low: __m256i, high: __m256i) -> __m256i { _mm256_unpackhi_epi16(low, high) }
-        narrow(low: __m256i, high: __m256i) -> __m256i { _mm256_packs_epi32(low, high) }
-        split(low: __m256i, high: __m256i) -> (__m256i, __m256i) {{
+        interleave(low: __m256i, high: __m256i) -> [__m256i; 2] {
+            [_mm256_unpacklo_epi16(low, high), _mm256_unpackhi_epi16(low, high)]
+        }
+        join(halves: [__m256i; 2]) -> __m256i { _mm256_packs_epi32(halves[0], halves[1]) }
+        split(halves: [__m256i; 2]) -> [__m256i; 2] {{
             // Low words first, then high words, in each 128-bit part.
             let order = _mm256_broadcastsi128_si256(
                 _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
-            let (a, b) = (_mm256_shuffle_epi8(low, order), _mm256_shuffle_epi8(high, order));
-            (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b))
+            let (a, b) = (_mm256_shuffle_epi8(halves[0], order), _mm256_shuffle_epi8(halves[1], order));
+            [_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)]
         }}
         pick_words(low: __m256i, high: __m256i) -> __m256i { _mm256_blend_epi16::<0xaa>(low, high) }
 
@@ -78,7 +67,7 @@ impl Vector for Avx2 {
         max32(a: __m256i, b: __m256i) -> __m256i { _mm256_max_epi32(a, b) }
         min32(a: __m256i, b: __m256i) -> __m256i { _mm256_min_epi32(a, b) }
         abs32(a: __m256i) -> __m256i { _mm256_abs_epi32(a) }
-        shl32(a: __m256i, count: u32) -> __m256i { _mm256_sll_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        shl32(a: __m256i, count: u32) -> __m256i { _mm256_sllv_epi32(a, _mm256_set1_epi32(count as i32)) }
         shr32(a: __m256i, count: u32) -> __m256i { _mm256_srl_epi32(a, _mm_cvtsi32_si128(count as i32)) }
         sra32(a: __m256i, count: u32) -> __m256i { _mm256_sra_epi32(a, _mm_cvtsi32_si128(count as i32)) }
         mul_scaled32(a: __m256i, b: __m256i) -> __m256i {{
@@ -107,7 +96,7 @@ impl Vector for Avx2 {
             let even = _mm256_and_si256(lanes, _mm256_set1_epi64x(0xffff_ffff));
             _mm256_add_epi64(sums, _mm256_add_epi64(even, _mm256_srli_epi64::<32>(lanes)))
         }}
-        sum64(sums: __m256i) -> u64 { sum_quads(sums) as u64 }
+        sum64(sums: __m256i) -> i64 { sum_quads(sums) }
 
         leading_bits(a: __m256i) -> __m256i {{
             // The bit 16 places below the leading one is cleared, so that rounding cannot carry beyond it.
@@ -135,6 +124,12 @@ impl Vector for Avx2 {
             let kept = _mm256_mul_pd(_mm256_mul_pd(gain, gain), variance);
             (_mm256_cvttpd_epi32(rest), _mm256_cvttpd_epi32(kept))
         }}
+    }
+
+    #[inline(always)]
+    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { run(kernel) }
     }
 
     #[inline(always)]
@@ -187,4 +182,10 @@ fn dot(mut sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
         );
     }
     sum
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma,bmi2")]
+fn run<R>(kernel: impl FnOnce() -> R) -> R {
+    kernel()
 }

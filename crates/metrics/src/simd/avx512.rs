@@ -1,9 +1,9 @@
 //! AVX-512: vectors of 16 lanes.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
-use super::{Number, Vector, x86};
+use super::{Number, Vector, operations, x86};
 use crate::Level;
 
 /// Proof that this machine has the features of [`Level::Avx512`].
@@ -29,23 +29,11 @@ const fn unzip(offset: i16) -> [i16; 32] {
     order
 }
 
-macro_rules! operations {
-    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($arg: $kind),*) -> $result {
-                // SAFETY: the features were detected before `self` was made.
-                unsafe { $body }
-            }
-        )*
-    };
-}
-
 impl Vector for Avx512 {
-    type V = __m512i;
+    type Int = __m512i;
     type Half = __m256i;
     type Mask = __mmask16;
-    type F = __m512;
+    type Float = __m512;
     type Table = __m512;
 
     const LANES: usize = 16;
@@ -60,13 +48,14 @@ impl Vector for Avx512 {
             x86::store256(values, at, _mm512_cvtepi32_epi16(lanes))
         }
 
-        zip_low(low: __m512i, high: __m512i) -> __m512i { _mm512_unpacklo_epi16(low, high) }
-        zip_high(low: __m512i, high: __m512i) -> __m512i { _mm512_unpackhi_epi16(low, high) }
-        narrow(low: __m512i, high: __m512i) -> __m512i { _mm512_packs_epi32(low, high) }
-        split(low: __m512i, high: __m512i) -> (__m512i, __m512i) {{
+        interleave(low: __m512i, high: __m512i) -> [__m512i; 2] {
+            [_mm512_unpacklo_epi16(low, high), _mm512_unpackhi_epi16(low, high)]
+        }
+        join(halves: [__m512i; 2]) -> __m512i { _mm512_packs_epi32(halves[0], halves[1]) }
+        split(halves: [__m512i; 2]) -> [__m512i; 2] {{
             const ORDER: [[i16; 32]; 2] = [unzip(0), unzip(1)];
-            let of = |order: &[i16; 32]| _mm512_permutex2var_epi16(low, x86::load512(order, 0), high);
-            (of(&ORDER[0]), of(&ORDER[1]))
+            let of = |order: &[i16; 32]| _mm512_permutex2var_epi16(halves[0], x86::load512(order, 0), halves[1]);
+            [of(&ORDER[0]), of(&ORDER[1])]
         }}
         pick_words(low: __m512i, high: __m512i) -> __m512i { _mm512_mask_blend_epi16(0xaaaa_aaaa, low, high) }
 
@@ -87,7 +76,7 @@ impl Vector for Avx512 {
         max32(a: __m512i, b: __m512i) -> __m512i { _mm512_max_epi32(a, b) }
         min32(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epi32(a, b) }
         abs32(a: __m512i) -> __m512i { _mm512_abs_epi32(a) }
-        shl32(a: __m512i, count: u32) -> __m512i { _mm512_sll_epi32(a, _mm_cvtsi32_si128(count as i32)) }
+        shl32(a: __m512i, count: u32) -> __m512i { _mm512_sllv_epi32(a, _mm512_set1_epi32(count as i32)) }
         shr32(a: __m512i, count: u32) -> __m512i { _mm512_srl_epi32(a, _mm_cvtsi32_si128(count as i32)) }
         sra32(a: __m512i, count: u32) -> __m512i { _mm512_sra_epi32(a, _mm_cvtsi32_si128(count as i32)) }
         mul_scaled32(a: __m512i, b: __m512i) -> __m512i {{
@@ -112,7 +101,7 @@ impl Vector for Avx512 {
             let even = _mm512_and_si512(lanes, _mm512_set1_epi64(0xffff_ffff));
             _mm512_add_epi64(sums, _mm512_add_epi64(even, _mm512_srli_epi64::<32>(lanes)))
         }}
-        sum64(sums: __m512i) -> u64 { _mm512_reduce_add_epi64(sums) as u64 }
+        sum64(sums: __m512i) -> i64 { _mm512_reduce_add_epi64(sums) }
 
         leading_bits(a: __m512i) -> __m512i {
             _mm512_castps_si512(_mm512_cvt_roundepi32_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(a))
@@ -138,6 +127,12 @@ impl Vector for Avx512 {
             let kept = _mm512_mul_pd(_mm512_mul_pd(gain, gain), variance);
             (_mm512_cvttpd_epi32(rest), _mm512_cvttpd_epi32(kept))
         }}
+    }
+
+    #[inline(always)]
+    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { run(kernel) }
     }
 
     #[inline(always)]
@@ -191,4 +186,10 @@ fn dot(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
         );
     }
     sum
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,bmi2,fma")]
+fn run<R>(kernel: impl FnOnce() -> R) -> R {
+    kernel()
 }

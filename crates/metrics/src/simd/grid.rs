@@ -3,7 +3,7 @@
 //! A kernel that reads or writes many rows at the same column would check each access against its own row, and every
 //! check is a branch that keeps the compiler from arranging the arithmetic around it. Here the rows are checked once,
 //! and one check per column serves all of them.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::marker::PhantomData;
 

@@ -5,9 +5,7 @@
 //! so that a kernel file is left with a single kind of unsafe block: the call from safe code into its first
 //! `#[target_feature]` function, sound because [`Level`](crate::Level) was detected. A bounds check costs nothing where
 //! the compiler can see the length: cut slices to one common length before a loop.
-#![allow(unsafe_code)]
-// A complete set per architecture, not what the kernels of the day happen to use.
-#![allow(dead_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 mod adder;
 #[cfg(target_arch = "x86_64")]
@@ -49,7 +47,22 @@ macro_rules! numbers {
 }
 numbers!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
-/// Makes one test per CPU level that this architecture has; a level that the machine lacks is passed over.
+/// Operations of a level that are an expression of intrinsics. Used in an `impl` for a proof that the level was detected.
+macro_rules! operations {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
+        $(
+            #[inline(always)]
+            fn $name(self, $($arg: $kind),*) -> $result {
+                // SAFETY: the features were detected before `self` was made.
+                unsafe { $body }
+            }
+        )*
+    };
+}
+pub(crate) use operations;
+
+/// Makes one test per CPU level that this architecture has; a level that the machine lacks is passed over
+/// unless `VISUS_REQUIRE` names it.
 ///
 /// ```ignore
 /// level_tests! {
@@ -63,7 +76,7 @@ macro_rules! level_tests {
     ($(fn $name:ident($level:ident) $body:block)*) => {
         $(
             mod $name {
-                #[allow(unused_imports)]
+                #[allow(unused_imports, reason = "not every test uses what stands around it")]
                 use super::*;
 
                 fn check($level: $crate::Level) $body
@@ -97,12 +110,12 @@ macro_rules! level_tests {
 #[cfg(test)]
 pub(crate) use level_tests;
 
-/// Runs `check` where the machine has the level.
+/// Runs `check` where the machine has the level; see [`pass_over`](crate::testing::pass_over).
 #[cfg(test)]
 pub fn with_level(level: crate::Level, check: impl FnOnce(crate::Level)) {
     if crate::Level::available().contains(&level) {
         check(level);
     } else {
-        eprintln!("passed over: this machine has no {level}");
+        crate::testing::pass_over(&level.to_string());
     }
 }

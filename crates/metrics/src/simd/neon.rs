@@ -1,53 +1,18 @@
 //! NEON: vectors of 4 lanes, and the loads and stores of aarch64 vectors.
 //!
-//! `load_u16(values, at)` takes as many values as fill the vector, from `at` on, and panics if the slice ends before. No
+//! `load(values, at)` takes as many values as fill the vector, from `at` on, and panics if the slice ends before. No
 //! alignment is asked for.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::aarch64::*;
 
-use super::{Number, Vector};
+use super::{Number, Vector, operations};
 use crate::Level;
 
-macro_rules! access {
-    ($load:ident, $store:ident, $number:ty, $vector:ty, $lanes:literal, $vld:ident, $vst:ident) => {
-        #[inline]
-        #[target_feature(enable = "neon")]
-        pub fn $load(values: &[$number], at: usize) -> $vector {
-            let values = &values[at..at + $lanes];
-            // SAFETY: the slice covers the vector's lanes exactly.
-            unsafe { $vld(values.as_ptr()) }
-        }
-
-        #[inline]
-        #[target_feature(enable = "neon")]
-        pub fn $store(values: &mut [$number], at: usize, vector: $vector) {
-            let values = &mut values[at..at + $lanes];
-            // SAFETY: the slice covers the vector's lanes exactly.
-            unsafe { $vst(values.as_mut_ptr(), vector) }
-        }
-    };
-}
-
-access!(load_u8, store_u8, u8, uint8x16_t, 16, vld1q_u8, vst1q_u8);
-access!(load_i16, store_i16, i16, int16x8_t, 8, vld1q_s16, vst1q_s16);
-access!(load_u16, store_u16, u16, uint16x8_t, 8, vld1q_u16, vst1q_u16);
-access!(load_i32, store_i32, i32, int32x4_t, 4, vld1q_s32, vst1q_s32);
-access!(load_u32, store_u32, u32, uint32x4_t, 4, vld1q_u32, vst1q_u32);
-access!(load_i64, store_i64, i64, int64x2_t, 2, vld1q_s64, vst1q_s64);
-access!(load_u64, store_u64, u64, uint64x2_t, 2, vld1q_u64, vst1q_u64);
-access!(load_f32, store_f32, f32, float32x4_t, 4, vld1q_f32, vst1q_f32);
-access!(load_f64, store_f64, f64, float64x2_t, 2, vld1q_f64, vst1q_f64);
-// Half vectors.
-access!(load_half_u8, store_half_u8, u8, uint8x8_t, 8, vld1_u8, vst1_u8);
-access!(load_half_u16, store_half_u16, u16, uint16x4_t, 4, vld1_u16, vst1_u16);
-access!(load_half_i16, store_half_i16, i16, int16x4_t, 4, vld1_s16, vst1_s16);
-access!(load_half_i32, store_half_i32, i32, int32x2_t, 2, vld1_s32, vst1_s32);
-
-/// Any numbers that fill a vector.
+/// Numbers that fill a vector.
 #[inline]
 #[target_feature(enable = "neon")]
-fn load_any<T: Number>(values: &[T], at: usize) -> int32x4_t {
+pub fn load<T: Number>(values: &[T], at: usize) -> int32x4_t {
     let values = &values[at..at + 16 / size_of::<T>()];
     // SAFETY: the slice covers the vector's bytes exactly, and numbers have no padding.
     vreinterpretq_s32_u8(unsafe { vld1q_u8(values.as_ptr().cast()) })
@@ -55,10 +20,27 @@ fn load_any<T: Number>(values: &[T], at: usize) -> int32x4_t {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn store_any<T: Number>(values: &mut [T], at: usize, vector: int32x4_t) {
+pub fn store<T: Number>(values: &mut [T], at: usize, vector: int32x4_t) {
     let values = &mut values[at..at + 16 / size_of::<T>()];
     // SAFETY: the slice covers the vector's bytes exactly, and every bit pattern is a number.
     unsafe { vst1q_u8(values.as_mut_ptr().cast(), vreinterpretq_u8_s32(vector)) }
+}
+
+/// Numbers that fill half a vector.
+#[inline]
+#[target_feature(enable = "neon")]
+pub fn load_half<T: Number>(values: &[T], at: usize) -> uint8x8_t {
+    let values = &values[at..at + 8 / size_of::<T>()];
+    // SAFETY: the slice covers the half's bytes exactly, and numbers have no padding.
+    unsafe { vld1_u8(values.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn store_half<T: Number>(values: &mut [T], at: usize, half: uint8x8_t) {
+    let values = &mut values[at..at + 8 / size_of::<T>()];
+    // SAFETY: the slice covers the half's bytes exactly, and every bit pattern is a number.
+    unsafe { vst1_u8(values.as_mut_ptr().cast(), half) }
 }
 
 /// Proof that this machine has the features of [`Level::Neon`].
@@ -155,23 +137,11 @@ fn regress(
     (vmovn_s64(vcvtq_s64_f64(rest)), vmovn_s64(vcvtq_s64_f64(kept)))
 }
 
-macro_rules! operations {
-    ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {
-        $(
-            #[inline(always)]
-            fn $name(self, $($arg: $kind),*) -> $result {
-                // SAFETY: the features were detected before `self` was made.
-                unsafe { $body }
-            }
-        )*
-    };
-}
-
 impl Vector for Neon {
-    type V = int32x4_t;
+    type Int = int32x4_t;
     type Half = int32x2_t;
     type Mask = uint32x4_t;
-    type F = float32x4_t;
+    type Float = float32x4_t;
     type Table = uint8x16x2_t;
 
     const LANES: usize = 4;
@@ -182,18 +152,20 @@ impl Vector for Neon {
         splat16(value: i16) -> Int { from_words(vdupq_n_s16(value)) }
         splat32(value: i32) -> Int { vdupq_n_s32(value) }
         load_bytes(values: &[u8], at: usize) -> Int {
-            vreinterpretq_s32_u16(vmovl_u8(load_half_u8(values, at)))
+            vreinterpretq_s32_u16(vmovl_u8(load_half(values, at)))
         }
         store_words(values: &mut [u16], at: usize, lanes: Int) -> () {
-            store_half_u16(values, at, vmovn_u32(unsigned(lanes)))
+            store_half(values, at, vreinterpret_u8_u16(vmovn_u32(unsigned(lanes))))
         }
 
-        zip_low(low: Int, high: Int) -> Int { from_words(vzip1q_s16(words(low), words(high))) }
-        zip_high(low: Int, high: Int) -> Int { from_words(vzip2q_s16(words(low), words(high))) }
-        narrow(low: Int, high: Int) -> Int { from_words(vcombine_s16(vqmovn_s32(low), vqmovn_s32(high))) }
-        split(low: Int, high: Int) -> (Int, Int) {
-            (from_words(vuzp1q_s16(words(low), words(high))), from_words(vuzp2q_s16(words(low), words(high))))
+        interleave(low: Int, high: Int) -> [Int; 2] {
+            [from_words(vzip1q_s16(words(low), words(high))), from_words(vzip2q_s16(words(low), words(high)))]
         }
+        join(halves: [Int; 2]) -> Int { from_words(vuzp1q_s16(words(halves[0]), words(halves[1]))) }
+        split(halves: [Int; 2]) -> [Int; 2] {{
+            let [low, high] = halves.map(|half| vreinterpretq_s16_s32(half));
+            [from_words(vuzp1q_s16(low, high)), from_words(vuzp2q_s16(low, high))]
+        }}
         pick_words(low: Int, high: Int) -> Int { vbslq_s32(vdupq_n_u32(0xffff), low, high) }
 
         and(a: Int, b: Int) -> Int { vandq_s32(a, b) }
@@ -240,7 +212,7 @@ impl Vector for Neon {
         add_wide(sums: Int, lanes: Int) -> Int {
             vreinterpretq_s32_u64(vpadalq_u32(vreinterpretq_u64_s32(sums), unsigned(lanes)))
         }
-        sum64(sums: Int) -> u64 { vaddvq_u64(vreinterpretq_u64_s32(sums)) }
+        sum64(sums: Int) -> i64 { vaddvq_s64(vreinterpretq_s64_s32(sums)) }
 
         leading_bits(a: Int) -> Int {{
             // The bit 16 places below the leading one is cleared, so that rounding cannot carry beyond it.
@@ -248,7 +220,7 @@ impl Vector for Neon {
             vreinterpretq_s32_f32(vcvtq_f32_u32(cut))
         }}
         table(values: &[f32]) -> uint8x16x2_t {{
-            let half = |at| vreinterpretq_u8_f32(load_f32(values, at));
+            let half = |at| vreinterpretq_u8_s32(load(values, at));
             uint8x16x2_t(half(0), half(4))
         }}
         look_up(table: uint8x16x2_t, index: Int) -> float32x4_t { look_up(table, unsigned(index)) }
@@ -258,22 +230,30 @@ impl Vector for Neon {
         add_float(a: float32x4_t, b: float32x4_t) -> float32x4_t { vaddq_f32(a, b) }
         fused(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t { vfmaq_f32(c, a, b) }
 
-        load_half(values: &[i32], at: usize) -> int32x2_t { load_half_i32(values, at) }
-        store_half(values: &mut [i32], at: usize, half: int32x2_t) -> () { store_half_i32(values, at, half) }
+        load_half(values: &[i32], at: usize) -> int32x2_t { vreinterpret_s32_u8(load_half(values, at)) }
+        store_half(values: &mut [i32], at: usize, half: int32x2_t) -> () {
+            store_half(values, at, vreinterpret_u8_s32(half))
+        }
         regress(variance: int32x2_t, other: int32x2_t, covariance: int32x2_t, epsilon: f64, limit: f64)
             -> (int32x2_t, int32x2_t) { regress(variance, other, covariance, epsilon, limit) }
     }
 
     #[inline(always)]
+    fn run<R>(self, kernel: impl FnOnce() -> R) -> R {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { run(kernel) }
+    }
+
+    #[inline(always)]
     fn load<T: Number>(self, values: &[T], at: usize) -> Int {
         // SAFETY: the features were detected before `self` was made.
-        unsafe { load_any(values, at) }
+        unsafe { load(values, at) }
     }
 
     #[inline(always)]
     fn store<T: Number>(self, values: &mut [T], at: usize, vector: Int) {
         // SAFETY: the features were detected before `self` was made.
-        unsafe { store_any(values, at, vector) }
+        unsafe { store(values, at, vector) }
     }
 
     #[inline(always)]
@@ -290,4 +270,10 @@ impl Vector for Neon {
             std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(readonly, nostack, preserves_flags))
         }
     }
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn run<R>(kernel: impl FnOnce() -> R) -> R {
+    kernel()
 }

@@ -5,7 +5,7 @@
 //! `#[inline(always)]` function below it, is then compiled for that level. Rust never fuses a product and a sum on its
 //! own, so results do not depend on the level; a deliberate [`f64::mul_add`] becomes one instruction where the level
 //! has it.
-#![allow(unsafe_code)]
+#![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "kernels: see the SAFETY notes"))]
 
 use crate::Level;
 

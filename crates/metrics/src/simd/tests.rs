@@ -22,14 +22,13 @@ fn copy(level: Level, source: &[u16], from: usize, target: &mut [u16], to: usize
     fn avx2(source: &[u16], from: usize, target: &mut [u16], to: usize) {
         store256(target, to, load256(source, from));
         store128(target, to + 16, load128(source, from + 16));
-        store64(target, to + 24, load64(source, from + 24));
-        store64(target, to + 28, load64(source, from + 28));
+        store128(target, to + 24, load128(source, from + 24));
     }
     #[target_feature(enable = "avx512f")]
     fn avx512(source: &[u16], from: usize, target: &mut [u16], to: usize) {
         store512(target, to, load512(source, from));
     }
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "calls a kernel as its callers do")]
     match level {
         // SAFETY: the level was detected.
         Level::Avx2 => unsafe { avx2(source, from, target, to) },
@@ -41,14 +40,14 @@ fn copy(level: Level, source: &[u16], from: usize, target: &mut [u16], to: usize
 
 #[cfg(target_arch = "aarch64")]
 fn copy(level: Level, source: &[u16], from: usize, target: &mut [u16], to: usize) {
-    use super::neon::*;
+    use super::neon::{load, store};
     #[target_feature(enable = "neon")]
     fn neon(source: &[u16], from: usize, target: &mut [u16], to: usize) {
         for part in (0..32).step_by(8) {
-            store_u16(target, to + part, load_u16(source, from + part));
+            store(target, to + part, load(source, from + part));
         }
     }
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "calls a kernel as its callers do")]
     match level {
         // SAFETY: the level was detected.
         Level::Neon => unsafe { neon(source, from, target, to) },

@@ -7,22 +7,27 @@
 //!
 //! One register type serves words (16 bits) and lanes (32 bits); the name of an operation says what it sees.
 
+use std::fmt::Debug;
+
 use super::Number;
 
 /// Vectors of one CPU level. `WORDS` is twice `LANES`.
 ///
-/// Where words are widened to lanes, they are zipped: of two vectors of words, [`zip_low`](Vector::zip_low) and
-/// [`zip_high`](Vector::zip_high) make two vectors of word pairs whose order inside the vectors is the level's own
-/// business; [`narrow`](Vector::narrow) and [`split`](Vector::split) undo it.
-pub trait Vector: Copy + Send + 'static {
+/// Where words are widened to lanes, they are interleaved: [`interleave`](Vector::interleave) makes two vectors of word
+/// pairs of two vectors of words. Their order inside the vectors is the level's own business; [`join`](Vector::join) and
+/// [`split`](Vector::split) undo it.
+///
+/// Operations wrap unless they say otherwise, and the name of an operation says what lanes it sees: `16`, `32` or `64`.
+/// What a single metric needs stands in a trait of its own that builds on this one, such as ADM's.
+pub trait Vector: Copy + Debug + Send + 'static {
     /// A register of integers.
-    type V: Copy;
+    type Int: Copy;
     /// Half a register of integers.
     type Half: Copy;
     /// One truth value per lane.
     type Mask: Copy;
     /// A register of 32-bit floats.
-    type F: Copy;
+    type Float: Copy;
     /// A table of `ENTRIES` floats that one instruction can look up.
     type Table: Copy;
 
@@ -33,17 +38,20 @@ pub trait Vector: Copy + Send + 'static {
     /// 32 of them, not 16.
     const MANY_REGISTERS: bool = true;
 
-    fn zero(self) -> Self::V;
-    fn splat16(self, value: i16) -> Self::V;
-    fn splat32(self, value: i32) -> Self::V;
+    /// Runs a kernel, compiled for this level if it is inlined.
+    fn run<R>(self, kernel: impl FnOnce() -> R) -> R;
+
+    fn zero(self) -> Self::Int;
+    fn splat16(self, value: i16) -> Self::Int;
+    fn splat32(self, value: i32) -> Self::Int;
 
     /// A vector's worth of numbers, from `at` on.
-    fn load<T: Number>(self, values: &[T], at: usize) -> Self::V;
-    fn store<T: Number>(self, values: &mut [T], at: usize, vector: Self::V);
+    fn load<T: Number>(self, values: &[T], at: usize) -> Self::Int;
+    fn store<T: Number>(self, values: &mut [T], at: usize, vector: Self::Int);
     /// `WORDS` bytes as words.
-    fn load_bytes(self, values: &[u8], at: usize) -> Self::V;
+    fn load_bytes(self, values: &[u8], at: usize) -> Self::Int;
     /// The low words of all lanes, which fit 16 bits.
-    fn store_words(self, values: &mut [u16], at: usize, lanes: Self::V);
+    fn store_words(self, values: &mut [u16], at: usize, lanes: Self::Int);
     /// Asks for the cache line of a number that will be read soon.
     fn prefetch<T: Number>(self, values: &[T], at: usize);
 
@@ -51,73 +59,73 @@ pub trait Vector: Copy + Send + 'static {
     /// than one that does both at the same time.
     fn in_order(self);
 
-    fn zip_low(self, low: Self::V, high: Self::V) -> Self::V;
-    fn zip_high(self, low: Self::V, high: Self::V) -> Self::V;
-    /// Lanes that fit `i16`, from zipped order to a vector of words.
-    fn narrow(self, low: Self::V, high: Self::V) -> Self::V;
-    /// All low words and all high words, from zipped order.
-    fn split(self, low: Self::V, high: Self::V) -> (Self::V, Self::V);
+    /// Words of `low` in the lower halves of lanes, those of `high` in the upper ones, in an order of the level's own.
+    fn interleave(self, low: Self::Int, high: Self::Int) -> [Self::Int; 2];
+    /// Lanes that fit `i16` as words; undoes the order of `interleave`. What does not fit is undefined.
+    fn join(self, halves: [Self::Int; 2]) -> Self::Int;
+    /// All low words and all high words; undoes the order of `interleave`.
+    fn split(self, halves: [Self::Int; 2]) -> [Self::Int; 2];
     /// In each lane, the low word of `low` and the high word of `high`.
-    fn pick_words(self, low: Self::V, high: Self::V) -> Self::V;
+    fn pick_words(self, low: Self::Int, high: Self::Int) -> Self::Int;
 
-    fn and(self, a: Self::V, b: Self::V) -> Self::V;
-    fn or(self, a: Self::V, b: Self::V) -> Self::V;
-    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    fn and(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn or(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn xor(self, a: Self::Int, b: Self::Int) -> Self::Int;
 
-    fn add16(self, a: Self::V, b: Self::V) -> Self::V;
-    fn sub16(self, a: Self::V, b: Self::V) -> Self::V;
-    fn shl16(self, a: Self::V, count: u32) -> Self::V;
+    fn add16(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn sub16(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn shl16(self, a: Self::Int, count: u32) -> Self::Int;
     /// The low words of the products.
-    fn mul_low16(self, a: Self::V, b: Self::V) -> Self::V;
+    fn mul_low16(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// The high words of the signed products.
-    fn mul_high16(self, a: Self::V, b: Self::V) -> Self::V;
+    fn mul_high16(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// The high words of the unsigned products.
-    fn mul_high_u16(self, a: Self::V, b: Self::V) -> Self::V;
+    fn mul_high_u16(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// `sum` plus, in each lane, the signed products of the two low and of the two high words. Wraps.
-    fn dot(self, sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
+    fn dot(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int;
 
-    fn add32(self, a: Self::V, b: Self::V) -> Self::V;
-    fn sub32(self, a: Self::V, b: Self::V) -> Self::V;
-    fn max32(self, a: Self::V, b: Self::V) -> Self::V;
-    fn min32(self, a: Self::V, b: Self::V) -> Self::V;
-    fn abs32(self, a: Self::V) -> Self::V;
-    fn shl32(self, a: Self::V, count: u32) -> Self::V;
+    fn add32(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn sub32(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn max32(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn min32(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    fn abs32(self, a: Self::Int) -> Self::Int;
+    fn shl32(self, a: Self::Int, count: u32) -> Self::Int;
     /// Zeros from above.
-    fn shr32(self, a: Self::V, count: u32) -> Self::V;
+    fn shr32(self, a: Self::Int, count: u32) -> Self::Int;
     /// Signs from above.
-    fn sra32(self, a: Self::V, count: u32) -> Self::V;
+    fn sra32(self, a: Self::Int, count: u32) -> Self::Int;
     /// The unsigned product, divided by 2^32 and rounded.
-    fn mul_scaled32(self, a: Self::V, b: Self::V) -> Self::V;
+    fn mul_scaled32(self, a: Self::Int, b: Self::Int) -> Self::Int;
 
-    fn greater32(self, a: Self::V, b: Self::V) -> Self::Mask;
+    fn greater32(self, a: Self::Int, b: Self::Int) -> Self::Mask;
     fn both(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Whether the mask is set anywhere.
     fn is_any(self, mask: Self::Mask) -> bool;
     /// `a`, plus `b` where the mask is set.
-    fn add_where(self, a: Self::V, mask: Self::Mask, b: Self::V) -> Self::V;
+    fn add_where(self, a: Self::Int, mask: Self::Mask, b: Self::Int) -> Self::Int;
     /// Whether any bit is set.
-    fn any(self, a: Self::V) -> bool;
+    fn any(self, a: Self::Int) -> bool;
     /// Lanes where the mask is set; zero elsewhere.
-    fn keep(self, mask: Self::Mask, a: Self::V) -> Self::V;
+    fn keep(self, mask: Self::Mask, a: Self::Int) -> Self::Int;
 
     /// The sum of all lanes.
-    fn sum32(self, a: Self::V) -> i64;
+    fn sum32(self, a: Self::Int) -> i64;
     /// Adds unsigned lanes to a register of 64-bit sums.
-    fn add_wide(self, sums: Self::V, lanes: Self::V) -> Self::V;
-    fn sum64(self, sums: Self::V) -> u64;
+    fn add_wide(self, sums: Self::Int, lanes: Self::Int) -> Self::Int;
+    fn sum64(self, sums: Self::Int) -> i64;
 
     /// Non-negative lanes as floats whose bits are exact down to the 15th below the leading one; what follows may be
     /// cut or rounded, but never upwards into those.
-    fn leading_bits(self, a: Self::V) -> Self::V;
+    fn leading_bits(self, a: Self::Int) -> Self::Int;
     fn table(self, values: &[f32]) -> Self::Table;
     /// The entries at the lanes' lowest bits (as many as the table needs; higher ones are ignored).
-    fn look_up(self, table: Self::Table, index: Self::V) -> Self::F;
-    fn float(self, bits: Self::V) -> Self::F;
-    fn bits(self, float: Self::F) -> Self::V;
-    fn splat_float(self, value: f32) -> Self::F;
-    fn add_float(self, a: Self::F, b: Self::F) -> Self::F;
+    fn look_up(self, table: Self::Table, index: Self::Int) -> Self::Float;
+    fn float(self, bits: Self::Int) -> Self::Float;
+    fn bits(self, float: Self::Float) -> Self::Int;
+    fn splat_float(self, value: f32) -> Self::Float;
+    fn add_float(self, a: Self::Float, b: Self::Float) -> Self::Float;
     /// `a·b + c`, rounded once.
-    fn fused(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    fn fused(self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
 
     /// `LANES / 2` integers, from `at` on.
     fn load_half(self, values: &[i32], at: usize) -> Self::Half;

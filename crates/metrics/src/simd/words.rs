@@ -6,26 +6,26 @@ use super::{Number, Vector};
 
 /// How samples are read in words.
 pub trait Words: Sample + Number {
-    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V;
+    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::Int;
 }
 
 impl Words for u8 {
     #[inline(always)]
-    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V {
+    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::Int {
         s.load_bytes(row, at)
     }
 }
 
 impl Words for u16 {
     #[inline(always)]
-    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::V {
+    fn load<S: Vector>(s: S, row: &[Self], at: usize) -> S::Int {
         s.load(row, at)
     }
 }
 
 /// A vector of words from `at` on; beyond the row's end there are zeros.
 #[inline(always)]
-pub fn load_words<S: Vector, T: Words>(s: S, row: &[T], at: usize) -> S::V {
+pub fn load_words<S: Vector, T: Words>(s: S, row: &[T], at: usize) -> S::Int {
     if at + S::WORDS <= row.len() {
         return T::load(s, row, at);
     }

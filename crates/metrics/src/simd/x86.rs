@@ -1,6 +1,6 @@
 //! Loads and stores of x86-64 vectors: `load512(values, at)` takes as many values as fill the vector, from `at` on, and
 //! panics if the slice ends before. No alignment is asked for. And a shift across two vectors.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
@@ -29,24 +29,6 @@ macro_rules! access {
 access!(load128, store128, __m128i, "sse2", _mm_loadu_si128, _mm_storeu_si128);
 access!(load256, store256, __m256i, "avx", _mm256_loadu_si256, _mm256_storeu_si256);
 access!(load512, store512, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu_si512);
-
-/// Eight bytes, into the low half; the high half is zero.
-#[inline]
-#[target_feature(enable = "sse2")]
-pub fn load64<T: Number>(values: &[T], at: usize) -> __m128i {
-    let values = &values[at..at + 8 / size_of::<T>()];
-    // SAFETY: the slice covers eight bytes exactly, and numbers have no padding.
-    unsafe { _mm_loadl_epi64(values.as_ptr().cast()) }
-}
-
-/// The low eight bytes.
-#[inline]
-#[target_feature(enable = "sse2")]
-pub fn store64<T: Number>(values: &mut [T], at: usize, vector: __m128i) {
-    let values = &mut values[at..at + 8 / size_of::<T>()];
-    // SAFETY: the slice covers eight bytes exactly, and every bit pattern is a number.
-    unsafe { _mm_storel_epi64(values.as_mut_ptr().cast(), vector) }
-}
 
 /// Asks for the cache line of a value that will be read soon; beyond the end it does nothing.
 #[inline]

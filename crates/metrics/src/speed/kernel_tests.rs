@@ -13,7 +13,7 @@ use super::taps;
 use crate::math;
 use crate::picture::FloatPlane;
 use crate::resize::{Method, Resizer};
-use crate::synthetic::{self, Generator};
+use crate::testing::{self, Noise};
 
 type Matrix = Vec<Vec<f32>>;
 
@@ -31,7 +31,7 @@ fn contents() -> impl Strategy<Value = Content> {
 
 fn samples(content: Content, len: usize, depth: u8, seed: u32) -> Vec<u16> {
     let range = 1u32 << depth;
-    let mut generator = Generator(seed);
+    let mut generator = Noise::new(seed);
     let mut sample = || match content {
         Content::Noise => generator.below(range),
         Content::NearZero => generator.below(3),
@@ -160,7 +160,7 @@ proptest! {
 
     #[test]
     fn eigenvalues_are_those_the_matrix_was_made_of(seed: u32) {
-        let mut generator = Generator(seed);
+        let mut generator = Noise::new(seed);
         let mut expected: Vec<f32> = (0..CELLS).map(|_| generator.below(5000) as f32 / 50.0 - 20.0).collect();
         let mut got = eigenvalues(&mut with_eigenvalues(&expected, &mut generator)).to_vec();
         expected.sort_by(f32::total_cmp);
@@ -214,7 +214,7 @@ fn padded(plane: &[u16], width: usize, stride: usize) -> Vec<u16> {
 }
 
 fn noise_field(across: usize, down: usize, seed: u32, scale: f32) -> FloatPlane {
-    let mut field = synthetic::plane(across * BLOCK, down * BLOCK, -1.0, 2, &mut Generator(seed));
+    let mut field = testing::plane(across * BLOCK, down * BLOCK, -1.0, 2, &mut Noise::new(seed));
     for y in 0..field.height() {
         field.row_mut(y).iter_mut().for_each(|value| *value *= scale);
     }
@@ -304,7 +304,7 @@ fn singular_matrices_are_noticed() {
 }
 
 /// A diagonal matrix, rotated about many axes. Symmetric to the last bit.
-fn with_eigenvalues(values: &[f32], generator: &mut Generator) -> [[f32; CELLS]; CELLS] {
+fn with_eigenvalues(values: &[f32], generator: &mut Noise) -> [[f32; CELLS]; CELLS] {
     let mut matrix = [[0.0f64; CELLS]; CELLS];
     (0..CELLS).for_each(|at| matrix[at][at] = f64::from(values[at]));
     for _ in 0..400 {

@@ -3,7 +3,7 @@
 use visus_video::{Chroma, Format, Frame};
 
 use super::{CHROMA, TEMPORAL};
-use crate::synthetic::{self, Generator};
+use crate::testing::{self, Noise};
 use crate::{Info, Level, Metric, MetricError, registry};
 
 fn build(name: &str, options: &str) -> Result<Box<dyn Metric>, MetricError> {
@@ -18,11 +18,11 @@ fn format(width: usize, height: usize, chroma: Chroma, depth: u8) -> Format {
 
 /// The scores of the last frame.
 fn last(info: &'static Info, options: &str, clips: &(Vec<Frame>, Vec<Frame>)) -> Vec<f64> {
-    synthetic::score(info, options, clips).0.iter().map(|(_, frames)| frames[frames.len() - 1]).collect()
+    testing::score_clips(info, options, clips).scores.iter().map(|frames| frames[frames.len() - 1]).collect()
 }
 
 fn last_bits(info: &'static Info, options: &str, format: Format, frames: usize) -> Vec<u64> {
-    last(info, options, &synthetic::clips(format, frames)).iter().map(|score| score.to_bits()).collect()
+    last(info, options, &testing::clips(format, frames)).iter().map(|score| score.to_bits()).collect()
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn temporal_scores_are_libvmafs() {
 
 #[test]
 fn change_needs_a_previous_picture_and_no_chroma() {
-    let clips = synthetic::clips(format(208, 192, Chroma::C400, 8), 3);
-    let scores = synthetic::score(&TEMPORAL, "", &clips).0[0].1.clone();
+    let clips = testing::clips(format(208, 192, Chroma::C400, 8), 3);
+    let scores = testing::score_clips(&TEMPORAL, "", &clips).scores[0].clone();
     assert_eq!(scores[0], 0.0);
     assert!(scores[1] > 0.0 && scores[2] > 0.0 && scores[1] != scores[2]);
     let same = (clips.0.clone(), clips.0);
-    assert_eq!(synthetic::score(&TEMPORAL, "", &same).0[0].1, [0.0; 3]);
+    assert_eq!(testing::score_clips(&TEMPORAL, "", &same).scores[0], [0.0; 3]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn flattened(frame: &Frame, flat: usize) -> Frame {
 
 #[test]
 fn a_flat_plane_takes_the_score_of_the_other() {
-    let (references, distorteds) = synthetic::clips(format(416, 400, Chroma::C420, 8), 1);
+    let (references, distorteds) = testing::clips(format(416, 400, Chroma::C420, 8), 1);
     let (reference, distorted) = (&references[0], &distorteds[0]);
     let score = |reference: &Frame, distorted: &Frame| {
         last(&CHROMA, "", &(vec![reference.clone()], vec![distorted.clone()]))
@@ -108,9 +108,9 @@ fn the_smallest_pictures_are_singular() {
 #[test]
 fn scratch_carries_nothing_over() {
     let format = format(416, 400, Chroma::C420, 8);
-    let (mut references, mut distorteds) = synthetic::clips(format, 1);
-    let mut generator = Generator(9);
-    let noise = synthetic::frame(format, || generator.below(256));
+    let (mut references, mut distorteds) = testing::clips(format, 1);
+    let mut generator = Noise::new(9);
+    let noise = testing::frame_of(format, || generator.below(256));
     references.insert(0, noise.clone());
     distorteds.insert(0, flattened(&noise, 2));
     let got = last(&CHROMA, "", &(references, distorteds));

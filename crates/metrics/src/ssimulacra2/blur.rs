@@ -187,7 +187,7 @@ fn step_wave<F: Fused>(wave: usize, input: &[f32], last: &[f32], before_last: &m
 mod tests {
     use super::*;
     use crate::ssimulacra2::fused::Portable;
-    use crate::synthetic::Generator;
+    use crate::testing::Noise;
     use std::f64::consts::PI;
 
     /// The weights of the waves in the sum: the solution of equations 39, 44 and 53, from the equations' own terms.
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_recursion_is_a_filter_in_both_directions() {
-        let mut generator = Generator(7);
+        let mut generator = Noise::new(7);
         for width in [4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 30, 77, 200] {
             let row: Vec<f32> = (0..width).map(|_| generator.below(65536) as f32 / 65536.0).collect();
             let (mut along, mut down) = (vec![f32::NAN; width], [f32::NAN]);

@@ -239,7 +239,7 @@ fn upper_curve<F: Fused>(encoded: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{self, Generator};
+    use crate::testing::{self, Noise};
 
     fn rows(width: usize) -> [Vec<f32>; 3] {
         [(); 3].map(|()| vec![0.0; width])
@@ -297,8 +297,8 @@ mod tests {
         for chroma in [Chroma::C400, Chroma::C420, Chroma::C422, Chroma::C444] {
             for (depth, size) in [(8, (10, 8)), (10, (9, 9)), (12, (8, 11)), (16, (13, 8))] {
                 let format = Format::new(size.0, size.1, chroma, depth).unwrap();
-                let mut generator = Generator(5);
-                let frame = synthetic::frame(format, || generator.below(format.peak() + 1));
+                let mut generator = Noise::new(5);
+                let frame = testing::frame_of(format, || generator.below(format.peak() + 1));
                 for matrix in Matrix::ALL {
                     for range in Range::ALL {
                         check(&frame, matrix, range);
@@ -336,7 +336,7 @@ mod tests {
             let mut converter = Converter::new(&format, Matrix::Bt709, range);
             for (value, expected) in [(black, 0.0), (white, 1.0)] {
                 let mut out = rows(8);
-                converter.row(&synthetic::frame(format, || value), 3, &mut out);
+                converter.row(&testing::frame_of(format, || value), 3, &mut out);
                 assert!(
                     out.iter().flatten().all(|light| (light - expected).abs() < 2e-6),
                     "{depth} {range:?} {out:?}"

@@ -7,7 +7,7 @@ use super::colour::linearise;
 use super::fused::Portable;
 use super::score::{COMPONENTS, Norms, scale_count, score};
 use super::{INFO, Pyramid, SIDES, scale, xyb};
-use crate::synthetic::{self, Generator};
+use crate::testing::{self, Noise};
 use crate::{Level, Metric, MetricError, registry};
 
 /// An RGB picture, 8 bits per sample.
@@ -214,7 +214,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn streaming_rows_gives_the_score_of_whole_pictures(width in 8usize..150, height in 8usize..150, seed: u32) {
-        let mut generator = Generator(seed);
+        let mut generator = Noise::new(seed);
         let reference = Picture::new(width, height, |x, y| [x, y, x + y].map(|at| (at * 3) as u8 ^ generator.below(16) as u8));
         let distorted = Picture::new(width, height, |x, y| {
             reference.data[y * width + x].map(|sample| sample.saturating_add(generator.below(30) as u8))
@@ -228,11 +228,11 @@ fn frames(chroma: Chroma, depth: u8, picture: &Picture) -> Frame {
     let format = Format::new(picture.width, picture.height, chroma, depth).unwrap();
     let mut luma = picture.data.iter().map(|sample| u32::from(sample[0]) << (depth - 8));
     let neutral = 128 << (depth - 8);
-    synthetic::frame(format, || luma.next().unwrap_or(neutral))
+    testing::frame_of(format, || luma.next().unwrap_or(neutral))
 }
 
 fn frame_score(options: &str, reference: Frame, distorted: Frame) -> f64 {
-    synthetic::score(&INFO, options, &(vec![reference], vec![distorted])).0[0].1[0]
+    testing::score_clips(&INFO, options, &(vec![reference], vec![distorted])).scores[0][0]
 }
 
 /// Grey pictures of full range keep their values as RGB, so the tool's figures hold for frames as well.
@@ -253,8 +253,8 @@ fn grey_frames_have_the_published_tools_scores() {
 #[test]
 fn an_extractor_remembers_nothing() {
     let format = Format::new(75, 61, Chroma::C420, 10).unwrap();
-    let clips = synthetic::clips(format, 2);
-    let both = synthetic::score(&INFO, "", &clips).0[0].1.clone();
+    let clips = testing::clips(format, 2);
+    let both = testing::score_clips(&INFO, "", &clips).scores[0].clone();
     let second = frame_score("", clips.0[1].clone(), clips.1[1].clone());
     assert_eq!(both[1].to_bits(), second.to_bits());
     assert!(both[0] < 50.0 && both[0] != both[1]);

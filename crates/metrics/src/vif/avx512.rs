@@ -1,5 +1,5 @@
 //! The vector kernels for AVX-512.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use super::score::VifSums;
 use super::vector::{self, Kind, Pixels, Ring, RowPair, Rows, Step, stages};

@@ -79,7 +79,7 @@ impl<S: Vector> Log<S> {
     /// What to add up for the logarithm of positive floats, given by their bits, of which the 15 leading mantissa bits
     /// are looked at. 2048 · log2 is the first part · [`INTERVAL`] plus the second part, less [`ORIGIN`].
     #[inline(always)]
-    pub fn parts(&self, s: S, float: S::V) -> [S::V; 2] {
+    pub fn parts(&self, s: S, float: S::Int) -> [S::Int; 2] {
         let fit = fit(S::ENTRIES);
         let mantissa = s.or(s.and(float, s.splat32(0x007f_ff00)), s.splat32(0x3f80_0000));
         let interval = s.shr32(float, 23 - fit.bits);

@@ -19,8 +19,6 @@ mod table;
 mod tests;
 mod vector;
 
-use std::any::Any;
-
 use visus_video::{Format, PlaneView};
 
 pub use scalar::TAPS;
@@ -30,7 +28,7 @@ pub use table::log2_table;
 use crate::device::DeviceTask;
 use crate::{
     Alone, ClipInfo, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options,
-    Pair, Spread, Window,
+    Pair, Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -132,14 +130,11 @@ impl Metric for Vif {
         clip: &ClipInfo,
         level: Level,
     ) -> Option<Result<Box<dyn GroupExtractor>, MetricError>> {
-        let settings = |metric: &&dyn Metric| {
-            let any: &dyn Any = *metric;
-            any.downcast_ref::<Self>().map(|metric| metric.settings)
-        };
-        let settings: Option<Vec<VifSettings>> = group.iter().map(settings).collect();
-        let same =
-            |all: &Vec<VifSettings>| all.iter().all(|one| one.skip_scale0 == self.settings.skip_scale0);
-        let joint = self.joint(settings.filter(same)?, &clip.format, level);
+        let settings = group_settings(group, |metric: &Self| metric.settings)?;
+        if settings.iter().any(|one| one.skip_scale0 != self.settings.skip_scale0) {
+            return None;
+        }
+        let joint = self.joint(settings, &clip.format, level);
         Some(joint.map(|joint| Box::new(joint) as Box<dyn GroupExtractor>))
     }
 }

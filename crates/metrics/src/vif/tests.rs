@@ -3,12 +3,34 @@
 use visus_video::{Chroma, Format, Plane};
 
 use super::dispatch;
-use super::scalar::{Limits, Sums, TAPS, mirrored};
+use super::scalar::{self, Limits, Sums};
 use super::score::{VifSettings, VifSums};
 use super::table::Log2;
 use crate::device::DeviceTask;
 use crate::simd::level_tests;
 use crate::{Alone, Level, Spread, registry};
+
+/// The windows of the scales, in units of 2^-16.
+const WINDOWS: [&[i64]; 4] = [
+    &[489, 935, 1640, 2640, 3896, 5274, 6547, 7455, 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489],
+    &[1244, 3663, 7925, 12590, 14692, 12590, 7925, 3663, 1244],
+    &[3571, 16004, 26386, 16004, 3571],
+    &[10904, 43728, 10904],
+];
+
+/// Where the pattern 0, 1, …, n-1, n-2, …, 1, repeated without end, is at `index`.
+fn reflected(index: isize, length: usize) -> usize {
+    let period = (2 * (length as isize - 1)).max(1);
+    let place = index.rem_euclid(period);
+    place.min(period - place) as usize
+}
+
+/// 2048 · log2 of the leading 16 bits, whose logarithm is rounded to single precision before it is scaled.
+fn log2(number: i64) -> i64 {
+    let shift = number.ilog2() - 15;
+    let logarithm = ((number >> shift) as f64).log2() as f32;
+    (logarithm * 2048.0).round() as i64 + 2048 * i64::from(shift)
+}
 
 /// A picture of 64-bit numbers: nothing can overflow, nothing is fused or blocked.
 #[derive(Clone)]
@@ -20,7 +42,7 @@ struct Picture {
 
 impl Picture {
     fn at(&self, x: isize, y: isize) -> i64 {
-        self.samples[mirrored(y, self.height) * self.width + mirrored(x, self.width)]
+        self.samples[reflected(y, self.height) * self.width + reflected(x, self.width)]
     }
 
     /// Window-weighted sum of `value` down a column, rounded and shifted.
@@ -28,18 +50,18 @@ impl Picture {
         &self,
         x: isize,
         y: isize,
-        taps: &[u32],
+        taps: &[i64],
         shift: u32,
         value: impl Fn(isize, isize) -> i64,
     ) -> i64 {
         let radius = taps.len() as isize / 2;
-        let sum: i64 = (0..).zip(taps).map(|(k, tap)| i64::from(*tap) * value(x, y + k - radius)).sum();
+        let sum: i64 = (0..).zip(taps).map(|(k, tap)| tap * value(x, y + k - radius)).sum();
         (sum + ((1i64 << shift) >> 1)) >> shift
     }
 }
 
 fn naive_thinned(picture: &Picture, scale: usize, depth: u32) -> Picture {
-    let taps = TAPS[scale + 1];
+    let taps = WINDOWS[scale + 1];
     let shift = if scale == 0 { depth } else { 16 };
     let (width, height) = (picture.width / 2, picture.height / 2);
     let sample = |i: usize| {
@@ -48,8 +70,8 @@ fn naive_thinned(picture: &Picture, scale: usize, depth: u32) -> Picture {
         let sum: i64 = (0..)
             .zip(taps)
             .map(|(k, tap)| {
-                let x = mirrored(x + k - radius, picture.width) as isize;
-                i64::from(*tap) * picture.column(x, y, taps, shift, |x, y| picture.at(x, y))
+                let x = reflected(x + k - radius, picture.width) as isize;
+                tap * picture.column(x, y, taps, shift, |x, y| picture.at(x, y))
             })
             .sum();
         (sum + 32768) >> 16
@@ -64,9 +86,8 @@ fn naive_scale(
     depth: u32,
     gain_limit: f64,
 ) -> VifSums {
-    let taps = TAPS[scale];
+    let taps = WINDOWS[scale];
     let (mean, square) = if scale == 0 { (depth, 2 * (depth - 8)) } else { (16, 16) };
-    let log2 = |n: i64| Log2::get().of(n as u64);
     let mut sums = VifSums::default();
     for i in 0..reference.width * reference.height {
         let (x, y) = ((i % reference.width) as isize, (i / reference.width) as isize);
@@ -75,8 +96,8 @@ fn naive_scale(
             (0..)
                 .zip(taps)
                 .map(|(k, tap)| {
-                    let x = mirrored(x + k - radius, reference.width) as isize;
-                    i64::from(*tap) * reference.column(x, y, taps, shift, value)
+                    let x = reflected(x + k - radius, reference.width) as isize;
+                    tap * reference.column(x, y, taps, shift, value)
                 })
                 .sum()
         };
@@ -284,18 +305,37 @@ fn a_device_task_has_the_options() {
 
 #[test]
 fn mirrored_rows_turn_at_both_ends() {
-    let rows: Vec<usize> = (-4..8).map(|row| mirrored(row, 3)).collect();
+    let rows: Vec<usize> = (-4..8).map(|row| scalar::mirrored(row, 3)).collect();
     assert_eq!(rows, [0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1]);
-    assert_eq!(mirrored(-3, 1), 0);
+    assert_eq!(scalar::mirrored(-3, 1), 0);
+    for (row, height) in (-20..40).flat_map(|row| (2..12).map(move |height| (row, height))) {
+        assert_eq!(scalar::mirrored(row, height), reflected(row, height), "{row} of {height}");
+    }
+}
+
+#[test]
+fn windows_are_gaussian() {
+    for (scale, window) in WINDOWS.iter().enumerate() {
+        let kernel: Vec<i64> = scalar::TAPS[scale].iter().copied().map(i64::from).collect();
+        assert_eq!(kernel, *window, "scale {scale}");
+        assert_eq!(window.iter().sum::<i64>(), 1 << 16);
+        let (length, deviation) = (window.len() as f64, window.len() as f64 / 5.0);
+        let bell = |k: usize| (-0.5 * ((k as f64 - (length - 1.0) / 2.0) / deviation).powi(2)).exp();
+        let total: f64 = (0..window.len()).map(bell).sum();
+        for (k, tap) in window.iter().enumerate() {
+            assert!((*tap as f64 - 65536.0 * bell(k) / total).abs() < 1.0, "scale {scale}, tap {k}");
+        }
+    }
 }
 
 #[test]
 fn log_table_keeps_the_single_precision_rounding() {
-    let log2 = Log2::get();
-    assert_eq!(log2.of(1 << 15), 15 * 2048);
-    assert_eq!(log2.of(1 << 40), 40 * 2048);
-    assert_eq!(log2.of(65535), 32768);
-    let correctly_rounded = |n: u64| ((n as f64).log2() * 2048.0).round() as i64;
-    let different = (1u64 << 15..1 << 16).filter(|n| log2.of(*n) != correctly_rounded(*n)).count();
-    assert_eq!(different, 38);
+    let table = Log2::get();
+    assert_eq!(table.of(1 << 15), 15 * 2048);
+    assert_eq!(table.of(1 << 40), 40 * 2048);
+    assert_eq!(table.of(65535), 32768);
+    let correctly_rounded = |n: i64| ((n as f64).log2() * 2048.0).round() as i64;
+    let entries = || 1i64 << 15..1 << 16;
+    assert!(entries().all(|n| table.of(n as u64) == log2(n)));
+    assert_eq!(entries().filter(|n| log2(*n) != correctly_rounded(*n)).count(), 38);
 }

@@ -25,7 +25,7 @@ fn outcome() -> Outcome {
         identical: false,
         scores: Scores::from_columns(columns, aggregates),
         elapsed: Duration::from_millis(1500),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the picture shows: curves over the frames, their histograms beside them, figures above.
 
 use super::scale::{label, nice_range, ticks};
-use super::{Anchor, CURVES, Canvas, Colour, FAINT_INK, GRID, INK, Lettering, PlotError, Point};
+use super::{Anchor, CURVES, Canvas, Colour, Drawing, FAINT_INK, GRID, INK, Lettering, PlotError, Point};
 use crate::record::{Curve, Record};
 
 const WIDTH: f64 = 960.0;
@@ -25,22 +25,12 @@ pub struct Chart<'a> {
     high: f64,
 }
 
-impl<'a> Chart<'a> {
-    pub fn new(record: &'a Record) -> Result<Self, PlotError> {
-        let mut curves: Vec<&Curve> = record.shown();
-        curves.retain(|curve| curve.values.iter().flatten().any(|value| value.is_finite()));
-        let left_out = curves.len().saturating_sub(MOST_CURVES);
-        curves.truncate(MOST_CURVES);
-        let values = curves.iter().flat_map(|curve| curve.values.iter().flatten().copied());
-        let (low, high) = nice_range(values).ok_or(PlotError::Nothing)?;
-        Ok(Self { record, curves, left_out, low, high })
-    }
-
-    pub fn size(&self) -> (u32, u32) {
+impl Drawing for Chart<'_> {
+    fn size(&self) -> (u32, u32) {
         (WIDTH as u32, (self.top() + PLOT_HEIGHT + BOTTOM) as u32)
     }
 
-    pub fn title(&self) -> String {
+    fn title(&self) -> String {
         let name = |file: &str| shortened(file.rsplit(['/', '\\']).next().unwrap_or(file), 40);
         match (name(&self.record.distorted.file), name(&self.record.reference.file)) {
             (distorted, reference) if !distorted.is_empty() && !reference.is_empty() => {
@@ -51,11 +41,11 @@ impl<'a> Chart<'a> {
         }
     }
 
-    pub fn description(&self) -> String {
+    fn description(&self) -> String {
         self.curves.iter().map(|curve| legend(curve)).collect::<Vec<_>>().join("; ")
     }
 
-    pub fn draw(&self, canvas: &mut dyn Canvas) {
+    fn draw(&self, canvas: &mut dyn Canvas) {
         let ink = |colour, large| Lettering { anchor: Anchor::Start, colour, large };
         canvas.text((LEFT - 36.0, 28.0), &self.title(), ink(INK, true));
         for (row, (curve, colour)) in self.curves.iter().zip(CURVES).enumerate() {
@@ -75,6 +65,18 @@ impl<'a> Chart<'a> {
             }
             self.histogram(canvas, curve, colour);
         }
+    }
+}
+
+impl<'a> Chart<'a> {
+    pub fn new(record: &'a Record) -> Result<Self, PlotError> {
+        let mut curves: Vec<&Curve> = record.shown();
+        curves.retain(|curve| curve.values.iter().flatten().any(|value| value.is_finite()));
+        let left_out = curves.len().saturating_sub(MOST_CURVES);
+        curves.truncate(MOST_CURVES);
+        let values = curves.iter().flat_map(|curve| curve.values.iter().flatten().copied());
+        let (low, high) = nice_range(values).ok_or(PlotError::Nothing)?;
+        Ok(Self { record, curves, left_out, low, high })
     }
 
     fn top(&self) -> f64 {

@@ -1,14 +1,23 @@
-//! The curve and the histogram as a picture: SVG, or PNG without any font of the system.
+//! Every chart of the project, as SVG, or as PNG without any font of the system.
 //!
-//! [`chart`] draws on a [`Canvas`]; there is one that writes SVG and one that paints pixels, so both show the same.
+//! There are four: scores over the frames with their histograms ([`svg`], [`png`]), quality over bit rate
+//! ([`RateQuality`]), predictions against opinions ([`Scatter`]) and settings over time ([`Bars`]). All draw on a [`Canvas`];
+//! there is one that writes SVG and one that paints pixels, so both show the same. The last three share [`axes`].
 
+mod axes;
+mod bars;
 mod chart;
 mod raster;
+mod rate;
 mod scale;
+mod scatter;
 mod svg;
 
+pub use bars::{Bar, Bars};
 pub use chart::counts;
+pub use rate::{RateCurve, RateQuality};
 pub use scale::{label, nice_range, ticks};
+pub use scatter::{BandPoint, Scatter};
 
 use crate::record::Record;
 
@@ -64,7 +73,35 @@ const CURVES: [Colour; 7] = [
 trait Canvas {
     fn rectangle(&mut self, corner: Point, size: Point, colour: Colour, opacity: f64);
     fn line(&mut self, points: &[Point], colour: Colour, width: f64);
+    fn dashes(&mut self, points: &[Point], colour: Colour, width: f64);
+    fn polygon(&mut self, points: &[Point], colour: Colour, opacity: f64);
+    fn dot(&mut self, centre: Point, radius: f64, colour: Colour, opacity: f64);
     fn text(&mut self, at: Point, text: &str, lettering: Lettering);
+    /// Text that is shown while the pointer rests on what `draw` draws, where a picture can do that.
+    fn with_hint(&mut self, hint: &str, draw: &mut dyn FnMut(&mut dyn Canvas));
+}
+
+/// A chart that knows its size and its words.
+trait Drawing {
+    fn size(&self) -> (u32, u32);
+    fn title(&self) -> String;
+    /// What the picture shows, for those who do not see it.
+    fn description(&self) -> String;
+    fn draw(&self, canvas: &mut dyn Canvas);
+}
+
+/// A chart as an SVG file that follows the reader's light or dark setting.
+fn themed_svg(drawing: &dyn Drawing) -> String {
+    let mut canvas = svg::SvgCanvas::themed();
+    drawing.draw(&mut canvas);
+    canvas.finish(drawing.size(), &drawing.title(), &drawing.description())
+}
+
+/// A chart as a PNG file, at two pixels per unit.
+fn painted_png(drawing: &dyn Drawing) -> Result<Vec<u8>, PlotError> {
+    let mut canvas = raster::RasterCanvas::new(drawing.size())?;
+    drawing.draw(&mut canvas);
+    canvas.png()
 }
 
 /// The chart as an SVG file.
@@ -77,10 +114,7 @@ pub fn svg(record: &Record) -> Result<String, PlotError> {
 
 /// The chart as a PNG file, at two pixels per unit.
 pub fn png(record: &Record) -> Result<Vec<u8>, PlotError> {
-    let chart = chart::Chart::new(record)?;
-    let mut canvas = raster::RasterCanvas::new(chart.size())?;
-    chart.draw(&mut canvas);
-    canvas.png()
+    painted_png(&chart::Chart::new(record)?)
 }
 
 #[cfg(test)]

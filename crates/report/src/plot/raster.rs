@@ -1,7 +1,7 @@
 //! A canvas of pixels. Letters come from a font that is drawn already and carried along, so no system font is needed.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
-use tiny_skia::{LineJoin, Paint, PathBuilder, Pixmap, Rect, Stroke, Transform};
+use tiny_skia::{FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 
 use super::{Anchor, Canvas, Colour, Lettering, PAPER, PlotError, Point};
 
@@ -25,6 +25,21 @@ impl RasterCanvas {
         self.pixels.encode_png().map_err(|error| PlotError::Png(error.to_string()))
     }
 
+    fn stroke(&mut self, points: &[Point], colour: Colour, width: f64, dash: Option<StrokeDash>) {
+        let stroke = Stroke { width: width as f32, line_join: LineJoin::Round, dash, ..Stroke::default() };
+        if let Some(path) = path(points) {
+            let scale = Transform::from_scale(SCALE, SCALE);
+            self.pixels.stroke_path(&path, &paint(colour, 1.0), &stroke, scale, None);
+        }
+    }
+
+    fn fill(&mut self, path: Option<Path>, colour: Colour, opacity: f64) {
+        if let Some(path) = path {
+            let scale = Transform::from_scale(SCALE, SCALE);
+            self.pixels.fill_path(&path, &paint(colour, opacity), FillRule::Winding, scale, None);
+        }
+    }
+
     /// Mixes a colour into a pixel.
     fn blend(&mut self, x: i64, y: i64, colour: Colour, amount: u8) {
         let (width, height) = (i64::from(self.pixels.width()), i64::from(self.pixels.height()));
@@ -44,6 +59,15 @@ impl RasterCanvas {
     }
 }
 
+fn path(points: &[Point]) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    for (number, (x, y)) in points.iter().enumerate() {
+        let (x, y) = (*x as f32, *y as f32);
+        if number == 0 { path.move_to(x, y) } else { path.line_to(x, y) }
+    }
+    path.finish()
+}
+
 fn paint(colour: Colour, opacity: f64) -> Paint<'static> {
     let mut paint = Paint::default();
     paint.set_color_rgba8(colour.0, colour.1, colour.2, (opacity * 255.0).round() as u8);
@@ -61,16 +85,19 @@ impl Canvas for RasterCanvas {
     }
 
     fn line(&mut self, points: &[Point], colour: Colour, width: f64) {
-        let mut path = PathBuilder::new();
-        for (number, (x, y)) in points.iter().enumerate() {
-            let (x, y) = (*x as f32, *y as f32);
-            if number == 0 { path.move_to(x, y) } else { path.line_to(x, y) }
-        }
-        if let Some(path) = path.finish() {
-            let stroke = Stroke { width: width as f32, line_join: LineJoin::Round, ..Stroke::default() };
-            let scale = Transform::from_scale(SCALE, SCALE);
-            self.pixels.stroke_path(&path, &paint(colour, 1.0), &stroke, scale, None);
-        }
+        self.stroke(points, colour, width, None);
+    }
+
+    fn dashes(&mut self, points: &[Point], colour: Colour, width: f64) {
+        self.stroke(points, colour, width, StrokeDash::new(vec![7.0, 4.0], 0.0));
+    }
+
+    fn polygon(&mut self, points: &[Point], colour: Colour, opacity: f64) {
+        self.fill(path(points), colour, opacity);
+    }
+
+    fn dot(&mut self, centre: Point, radius: f64, colour: Colour, opacity: f64) {
+        self.fill(PathBuilder::from_circle(centre.0 as f32, centre.1 as f32, radius as f32), colour, opacity);
     }
 
     fn text(&mut self, at: Point, text: &str, lettering: Lettering) {
@@ -98,5 +125,9 @@ impl Canvas for RasterCanvas {
                 }
             }
         }
+    }
+
+    fn with_hint(&mut self, _hint: &str, draw: &mut dyn FnMut(&mut dyn Canvas)) {
+        draw(self);
     }
 }

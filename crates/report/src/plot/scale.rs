@@ -16,6 +16,20 @@ pub fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     (0..=count.min(2 * most + 2)).map(|number| (first + number as f64) * step).collect()
 }
 
+/// 1, 2 and 5 times every power of ten within a range of positive numbers.
+pub fn log_ticks(low: f64, high: f64) -> Vec<f64> {
+    let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let all = powers.flat_map(|power| [1.0, 2.0, 5.0].map(|factor| factor * 10f64.powi(power)));
+    all.filter(|tick| (low..=high).contains(tick)).collect()
+}
+
+/// A number without needless zeros.
+pub fn plain(value: f64) -> String {
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
 /// A range with round ends that holds all values. Scores out of a hundred end with 100 where they come near.
 pub fn nice_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let (low, high) = values
@@ -59,5 +73,7 @@ mod tests {
         let (low, high) = nice_range([0.0, 0.0].into_iter()).unwrap();
         assert!(low < high);
         assert_eq!(label(0.25, 1.0), "0.2");
+        assert_eq!(log_ticks(90.0, 1100.0), [100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!([plain(0.5), plain(3.0), plain(-0.0)], ["0.5", "3", "0"]);
     }
 }

@@ -299,7 +299,7 @@ impl ScoreFacts {
     /// The facts of a run of the engine in this process.
     pub fn native(version: &str, plan: &Plan, outcome: &Outcome, inputs: [InputFacts; 2]) -> Self {
         let mut facts = Self::new(EngineKind::Native, version, outcome, inputs);
-        facts.provenance.cpu_level = Some(outcome.level.name().to_owned());
+        facts.provenance.cpu_level = Some(outcome.backend.cpu.name().to_owned());
         facts.provenance.models = plan.models().map(ModelFacts::from).collect();
         facts.provenance.metrics = plan.metrics().map(MetricFacts::from).collect();
         facts.extra_columns = plan.extra_columns().map(str::to_owned).collect();

@@ -39,6 +39,14 @@ pub struct Sections {
     pub other: Map<String, Value>,
 }
 
+impl Sections {
+    /// Names the two files that were decoded.
+    pub fn name_encoded(&mut self, [reference, distorted]: [String; 2]) {
+        self.reference_encoded = Some(Value::String(reference));
+        self.distorted_encoded = Some(Value::String(distorted));
+    }
+}
+
 impl FromIterator<(String, Value)> for Sections {
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(named: I) -> Self {
         let mut sections = Self::default();

@@ -48,7 +48,7 @@ fn scored(frames: u64, score: impl Fn(u64) -> f64) -> (ScoreFacts, Outcome) {
         identical: false,
         scores,
         elapsed: Duration::from_secs(100),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     };
     let file = "/srv/some/folder/with/a/name/of/usual/length/clip_1920x1080_10bit.y4m";
     let input = || InputFacts::new(file, format, Some((24000, 1001)));

@@ -6,20 +6,21 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use visus_child::{Broken, Errand, Finished};
-use visus_report::full::InputFacts;
-use visus_video::{Chroma, Format};
+use visus_child::{ChildCommand, Finished, RunError, Sandbox};
+use visus_engine::ModelSource;
+use visus_report::score::{InputFacts, ModelFacts, ScoreFacts};
+use visus_scoring::names::RequestedModel;
+use visus_scoring::{
+    OpenVideos, OpenedFile, Prepared, Resolved, RunOptions, ScoreError, ScoreRequest, Video, Videos,
+};
+use visus_video::Format;
 
-use super::encoded::{self, Decoders, Encoded, Opened, Videos};
-use super::place::Place;
 use super::probe::{Help, Probes};
-use super::{Bytes, DEVICES, Input, ModelWish, ScoreTask, Tuning, WantedModel, model_mismatch, unavailable};
-use super::{feed, foreign};
+use super::{ScoreTask, feed, foreign, model_mismatch, render, tool_error, unavailable};
 use crate::ToolError;
-use crate::config::EngineKind;
 use crate::error::cleaned;
 use crate::jobs::Context;
-use crate::report::{EngineFacts, ModelFacts, ScoreReport};
+use crate::report::ScoreReport;
 
 /// The executable and how it is run.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,8 @@ pub fn missing(binary: &Path) -> String {
 const SHOWN: usize = 2000;
 /// The largest report that is read.
 const MAX_REPORT: u64 = 1 << 30;
+/// Memory of the child, at most.
+const MAX_MEMORY: u64 = 16 << 30;
 
 impl External<'_> {
     fn help(&self) -> Help {
@@ -69,126 +72,148 @@ impl External<'_> {
         }
         let help = self.help();
         check_backend(&task.backend, &help)?;
-        let Some(wish) = task.encoded else {
-            let facts = [
-                InputFacts::of(&*task.reference.source(task.raw)?),
-                InputFacts::of(&*task.distorted.source(task.raw)?),
-            ];
-            let places = Places::of([&task.reference, &task.distorted])?;
-            return self.score_places(task, facts, places, &help, context);
+        let fail = |error: ScoreError| tool_error(error, self.limit);
+        let ScoreRequest { videos, selection, options } = &task.request;
+        let again = |video: &Video| video.try_clone().map_err(|error| ToolError::failed(&error));
+        let handles = [again(&videos.reference)?, again(&videos.distorted)?];
+        let (raw, skip) = (videos.raw, videos.skip);
+        let own = Videos {
+            reference: again(&videos.reference)?,
+            distorted: again(&videos.distorted)?,
+            raw,
+            pairing: videos.pairing.clone(),
+            skip,
         };
-        self.score_encoded(task, wish, &help, context)
+        let opened = Prepared::new(own, &selection.models, &context.cancel).and_then(Prepared::open);
+        let opened = opened.map_err(fail)?;
+        let resolved = selection.resolve(&*opened.reference).map_err(fail)?;
+        let mut facts = [InputFacts::of(&*opened.reference), InputFacts::of(&*opened.distorted)];
+        facts.iter_mut().for_each(|facts| facts.file = cleaned(&opened.pair.name(&facts.file)));
+        let run = Run {
+            task: &task,
+            options,
+            models: chosen(&task, &resolved)?,
+            notes: resolved.notes,
+            help: &help,
+        };
+        if opened.pair.is_synchronised() {
+            return self.score_streams(run, opened, facts, context);
+        }
+        drop(opened);
+        let places = Places::of(&handles)?;
+        let y4m = handles.each_ref().map(Video::is_y4m);
+        if y4m[0] != y4m[1] {
+            let text = "one of the videos is Y4M and the other is not, which an executable cannot read";
+            return Err(ToolError::Refused(text.to_owned()));
+        }
+        let raw = raw.filter(|_| !y4m[0]);
+        self.score_places(run, facts, &places, raw, skip, context)
     }
 
     /// Decodes into pipes that the child reads.
-    fn score_encoded(
+    fn score_streams(
         &self,
-        mut task: ScoreTask,
-        wish: Encoded,
-        help: &Help,
+        run: Run<'_>,
+        opened: OpenVideos,
+        facts: [InputFacts; 2],
         context: &Context,
     ) -> Result<ScoreReport, ToolError> {
-        let decoders = Decoders { launcher: self.launcher.map(Path::to_path_buf), limit: self.limit };
-        let Opened { reference, distorted, pairing } =
-            encoded::open(wish, &Videos::of(&task), &decoders, &context.cancel)?;
-        (task.tuning.skip_ref, task.tuning.skip_dist) = (0, 0);
-        let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
-        facts.iter_mut().for_each(|facts| facts.file = pairing.name(&facts.file));
+        let OpenVideos { reference, distorted, pair, .. } = opened;
         let fail = |error: io::Error| ToolError::Failed(format!("no pipe for a child: {error}"));
         let (first, reference) = feed::start(reference).map_err(fail)?;
         let (second, distorted) = feed::start(distorted).map_err(fail)?;
-        let [a, b] = [&facts[0].file, &facts[1].file].map(Clone::clone);
-        let report = self.score_places(task, facts, Places([(first, a), (second, b)]), help, context);
-        // The reading ends are gone: whoever still writes comes to an end.
-        let fed = reference.finish().and(distorted.finish()).map_err(|error| pairing.renamed(error));
+        let names = [facts[0].file.clone(), facts[1].file.clone()];
+        let places = Places([(first, names[0].clone()), (second, names[1].clone())]);
+        // Pairing has left out the first frames already.
+        let report = self.score_places(run, facts, &places, None, [0, 0], context);
+        // Once the reading ends are gone, whoever still writes comes to an end.
+        drop(places);
+        let renamed = |error: ToolError| match error {
+            ToolError::Failed(text) => ToolError::Failed(pair.name(&text)),
+            other => other,
+        };
+        let fed = reference.finish().and(distorted.finish()).map_err(renamed);
         if matches!(report, Err(ToolError::Cancelled)) {
             return report;
         }
         fed?;
         let mut report = report?;
-        report.note_pairing(pairing.finish()?);
+        pair.finish();
+        pair.check().map_err(|refusal| tool_error(refusal.into(), self.limit))?;
+        report.facts.sections = pair.sections().into_iter().collect();
+        report.facts.sections.name_encoded(names);
+        report.shots = pair.shots();
         Ok(report)
     }
 
     /// Scores two videos that a child can reach by path.
     fn score_places(
         &self,
-        task: ScoreTask,
-        [reference, distorted]: [InputFacts; 2],
-        places: Places,
-        help: &Help,
+        run: Run<'_>,
+        inputs: [InputFacts; 2],
+        places: &Places,
+        raw: Option<Format>,
+        skip: [u64; 2],
         context: &Context,
     ) -> Result<ScoreReport, ToolError> {
-        let mut notes = task.notes.clone();
-        let models = chosen(&task, &reference, &mut notes);
-        let run = Run::new(&task, &models, places, help)?;
+        let task = run.task;
+        let output = OpenedFile::temporary().map_err(no_file)?;
+        let args = run.arguments(places, &output, raw, skip)?;
         context.progress(0, None, "scoring in a child process");
-        let finished = self.run(run.args.clone(), context)?;
+        let finished = self.run(args, run.sandbox(places, &output), context)?;
         if finished.code != 0 {
-            return Err(ToolError::Failed(format!(
-                "vmaf exited {}: {}",
-                finished.code,
-                run.words(&finished)
-            )));
+            let text = format!("vmaf exited {}: {}", finished.code, places.words(&finished));
+            return Err(ToolError::Failed(text));
         }
-        let text = run.output.content(MAX_REPORT).map_err(|error| foreign::unreadable(&error))?;
-        if let Some(note) = precision_note(&task, help) {
-            notes.push(note);
-        }
-        let used = backend_used(&task.backend, help);
+        let text = content(&output, MAX_REPORT).map_err(|error| foreign::unreadable(&error))?;
+        let used = backend_used(&task.backend, run.help);
         let (outcome, parsed, written) = match task.format {
-            Some((name, _)) => (foreign::no_scores(&reference), None, Some((name, text))),
+            Some((name, _)) => (foreign::no_scores(&inputs[0]), None, Some((name, text))),
             None => {
-                let parsed = foreign::parse(&text, &reference, task.tuning.subsample)?;
+                let parsed = foreign::parse(&text, &inputs[0], run.options.subsample)?;
                 (parsed.outcome.clone(), Some(parsed), None)
             }
         };
         context.count_frames(outcome.frames);
         let version = parsed.as_ref().and_then(|parsed| parsed.version.clone());
-        Ok(ScoreReport {
-            engine: EngineFacts {
-                kind: EngineKind::External,
-                version: version.unwrap_or_else(|| "unknown".to_owned()),
-                cpu_level: None,
-                binary: Some(cleaned(&self.binary.to_string_lossy())),
-            },
-            backend_requested: task.backend,
-            backend_used: parsed.as_ref().and_then(|parsed| parsed.backend.clone()).unwrap_or(used),
-            mismatched_model: models.iter().find_map(|model| model_mismatch(&model.label, &reference.format)),
-            models: models.into_iter().map(|model| model.facts).collect(),
-            extra_columns: Vec::new(),
-            reference,
-            distorted,
-            outcome,
-            foreign_pooled: parsed.map(|parsed| parsed.pooled),
-            text: written,
-            precision: task.precision,
-            detail: task.detail,
-            notes,
-            sections: Vec::new(),
-            paired_shots: None,
-        })
+        let version = version.unwrap_or_else(|| "unknown".to_owned());
+        let format = inputs[0].format;
+        let mut facts =
+            ScoreFacts::external(&version, &cleaned(&self.binary.to_string_lossy()), &outcome, inputs);
+        facts.notes = [task.notes.clone(), run.notes].concat();
+        facts.notes.extend(precision_note(task, run.help));
+        facts.backend_requested = task.backend.clone();
+        facts.backend_used = parsed.as_ref().and_then(|parsed| parsed.backend.clone()).unwrap_or(used);
+        let mut labels = run.models.iter().map(|model| &model.facts.label);
+        facts.mismatched_model_warning = labels.find_map(|label| model_mismatch(label, &format));
+        facts.provenance.models = run.models.into_iter().map(|model| model.facts).collect();
+        facts.external_pooled = parsed.map(|parsed| parsed.pooled);
+        let (precision, detail) = (task.precision, task.detail);
+        Ok(ScoreReport { facts, outcome, text: written, precision, detail, shots: None })
     }
 
-    fn run(&self, args: Vec<OsString>, context: &Context) -> Result<Finished, ToolError> {
-        let errand = Errand {
+    /// Runs the child, which may read the videos and models, write its report, and touch nothing else.
+    fn run(&self, args: Vec<OsString>, sandbox: Sandbox, context: &Context) -> Result<Finished, ToolError> {
+        let command = ChildCommand {
             program: self.binary.to_path_buf(),
             args,
             limit: self.limit,
             launcher: self.launcher.map(Path::to_path_buf),
+            sandbox,
+            ..ChildCommand::default()
         };
-        let mut told = 0;
+        let mut reported = 0;
         let tick = || {
             let seconds = context.elapsed().as_secs();
-            if seconds > told {
-                told = seconds;
+            if seconds > reported {
+                reported = seconds;
                 context.progress(seconds, None, format!("the child process works, {seconds} s"));
             }
         };
-        visus_child::run(&errand, || context.cancel.is_fired(), tick).map_err(|broken| match broken {
-            Broken::Start(error) => ToolError::Failed(format!("vmaf cannot be started: {error}")),
-            Broken::TimedOut => ToolError::TimedOut { limit: self.limit },
-            Broken::Cancelled => ToolError::Cancelled,
+        visus_child::run(&command, || context.cancel.is_fired(), tick).map_err(|error| match error {
+            RunError::Start(error) => ToolError::Failed(format!("vmaf cannot be started: {error}")),
+            RunError::TimedOut => ToolError::TimedOut { limit: self.limit },
+            RunError::Cancelled => ToolError::Cancelled,
         })
     }
 }
@@ -214,110 +239,66 @@ fn precision_note(task: &ScoreTask, help: &Help) -> Option<String> {
         .then(|| format!("this vmaf binary has no --precision {asked}: scores have six decimals"))
 }
 
-/// A model, and how it is told to the child.
+/// A model, and how the child is asked for it.
 struct Chosen {
-    label: String,
-    /// The words for `-m`; presets bring theirs by themselves.
+    /// The words for `-m`; presets bring their models by themselves.
     words: Option<String>,
-    /// Keeps the file open that the words point to.
-    _file: Option<Place>,
+    /// The file that the words point to.
+    file: Option<OpenedFile>,
     facts: ModelFacts,
 }
 
-fn chosen(task: &ScoreTask, reference: &InputFacts, notes: &mut Vec<String>) -> Vec<Chosen> {
-    match &task.models {
-        ModelWish::These(models) => models.iter().map(wanted).collect(),
-        ModelWish::Auto => {
-            let (version, reason) = visus_engine::model::automatic(&reference.format, reference.frame_rate);
-            notes.push(reason);
-            let spec = visus_engine::ModelSpec::version(version);
-            vec![wanted(&WantedModel { given: Some(format!("version={version}")), spec, file: None })]
+/// The models as they were resolved. Those of presets come last.
+fn chosen(task: &ScoreTask, resolved: &Resolved) -> Result<Vec<Chosen>, ToolError> {
+    let own = resolved.asked.models.len().saturating_sub(task.presets.models);
+    let files = model_files(task)?;
+    let mut chosen = Vec::new();
+    for (place, (spec, model)) in resolved.asked.models.iter().zip(resolved.plan.models()).enumerate() {
+        let file = match &spec.source {
+            ModelSource::Path(path) => files.iter().find(|(known, _)| known == path).map(|(_, file)| file),
+            ModelSource::Version(_) => None,
+        };
+        let file =
+            file.map(|file| OpenedFile::new(file, Path::new(&model.label))).transpose().map_err(no_file)?;
+        let words = render::model(spec, file.as_ref().map(OpenedFile::path))?;
+        // What a foreign binary has built in cannot be seen from outside; a file can.
+        let sha256 = file.is_some().then(|| model.sha256.clone());
+        let label = cleaned(&model.label);
+        let facts = ModelFacts { name: spec.name.clone(), label, sha256, ..ModelFacts::default() };
+        chosen.push(Chosen { words: (place < own).then_some(words), file, facts });
+    }
+    Ok(chosen)
+}
+
+/// The model files that the request opened, by the path it gave.
+fn model_files(task: &ScoreTask) -> Result<Vec<(PathBuf, File)>, ToolError> {
+    let mut files = Vec::new();
+    for model in &task.request.selection.models {
+        if let RequestedModel::One(model) = model
+            && let (Some(path), Some(opened)) = (model.path(), &model.file)
+        {
+            files.push((path.clone(), opened.file.try_clone().map_err(no_file)?));
         }
     }
-}
-
-fn wanted(model: &WantedModel) -> Chosen {
-    let file = model.file.as_ref().and_then(|opened| Place::of_file(&opened.file, &opened.path).ok());
-    let words = model.given.as_ref().map(|words| match &file {
-        Some(place) => with_path(words, place.path()),
-        None => words.clone(),
-    });
-    let label = match &model.file {
-        Some(opened) => cleaned(&opened.path.to_string_lossy()),
-        None => model.spec.label(),
-    };
-    // What a foreign binary has built in cannot be seen from outside; a file can.
-    let sha256 = model.file.as_ref().and_then(|opened| hash(&opened.file).ok());
-    let facts = ModelFacts { name: model.spec.name.clone(), label: label.clone(), sha256, highest: None };
-    Chosen { label, words, _file: file, facts }
-}
-
-fn hash(mut file: &File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.take(super::MAX_MODEL_BYTES).read_to_end(&mut bytes)?;
-    file.rewind()?;
-    Ok(visus_engine::model::sha256_hex(&bytes))
-}
-
-/// The same model words, with the opened file in place of the path.
-fn with_path(words: &str, place: &Path) -> String {
-    let part = |part: &str| match part.strip_prefix("path=") {
-        Some(_) => format!("path={}", place.display()),
-        None => part.to_owned(),
-    };
-    words.split(':').map(part).collect::<Vec<_>>().join(":")
-}
-
-/// Arguments of a child, and the files they point to.
-struct Run {
-    args: Vec<OsString>,
-    output: Place,
-    inputs: Places,
+    Ok(files)
 }
 
 /// Where a child finds the two videos, and what people call them.
-struct Places([(Place, String); 2]);
+struct Places([(OpenedFile, String); 2]);
 
 impl Places {
-    fn of(inputs: [&Input; 2]) -> Result<Self, ToolError> {
-        let [reference, distorted] = inputs.map(|input| {
-            let place = place(input).map_err(no_file)?;
-            Ok::<_, ToolError>((place, cleaned(&input.name.to_string_lossy())))
-        });
-        Ok(Self([reference?, distorted?]))
-    }
-}
-
-fn no_file(error: io::Error) -> ToolError {
-    ToolError::Failed(format!("no temporary file: {error}"))
-}
-
-impl Run {
-    fn new(task: &ScoreTask, models: &[Chosen], inputs: Places, help: &Help) -> Result<Self, ToolError> {
-        let [(reference, _), (distorted, _)] = &inputs.0;
-        let output = Place::temporary().map_err(no_file)?;
-        let mut args = Args::default();
-        args.pair("-r", reference.path()).pair("-d", distorted.path());
-        if let Some(format) = task.raw {
-            args.raw(&format);
-        }
-        for words in models.iter().filter_map(|model| model.words.as_ref()) {
-            args.pair("-m", words);
-        }
-        args.word("-q").pair("-o", output.path());
-        args.word(&format!("--{}", task.format.map_or("json", |(name, _)| name)));
-        if let Some(precision) = task.precision_text.as_ref().filter(|_| help.shows("--precision")) {
-            args.pair("--precision", precision);
-        }
-        args.backend(&task.backend, help).features(task).tuning(&task.tuning);
-        Ok(Self { args: args.0, output, inputs })
+    fn of(videos: &[Video; 2]) -> Result<Self, ToolError> {
+        let place = |video: &Video| {
+            let place = place(video).map_err(no_file)?;
+            Ok::<_, ToolError>((place, cleaned(&video.name())))
+        };
+        Ok(Self([place(&videos[0])?, place(&videos[1])?]))
     }
 
     /// The child's last words, with the names that people know.
     fn words(&self, finished: &Finished) -> String {
         let mut words = finished.stderr.clone();
-        for (place, name) in &self.inputs.0 {
+        for (place, name) in &self.0 {
             words = words.replace(&*place.path().to_string_lossy(), name);
         }
         let words = words.trim();
@@ -326,11 +307,16 @@ impl Run {
     }
 }
 
-fn place(input: &Input) -> io::Result<Place> {
-    match &input.bytes {
-        Bytes::File(file) => Place::of_file(file, &input.name),
-        Bytes::Memory(bytes) => {
-            let mut place = Place::temporary()?;
+fn no_file(error: io::Error) -> ToolError {
+    ToolError::Failed(format!("no temporary file: {error}"))
+}
+
+fn place(video: &Video) -> io::Result<OpenedFile> {
+    match video {
+        Video::File { name, file } => OpenedFile::new(file, name),
+        Video::Path(path) => OpenedFile::new(&File::open(path)?, path),
+        Video::Memory { bytes, .. } => {
+            let mut place = OpenedFile::temporary()?;
             place.file_mut().write_all(bytes)?;
             place.file_mut().rewind()?;
             Ok(place)
@@ -338,87 +324,75 @@ fn place(input: &Input) -> io::Result<Place> {
     }
 }
 
-/// The child's arguments as a list; no shell ever sees them.
-#[derive(Default)]
-struct Args(Vec<OsString>);
+/// What a child is run for.
+struct Run<'a> {
+    task: &'a ScoreTask,
+    options: &'a RunOptions,
+    models: Vec<Chosen>,
+    notes: Vec<String>,
+    help: &'a Help,
+}
 
-impl Args {
-    fn word(&mut self, word: &str) -> &mut Self {
-        self.0.push(word.into());
-        self
+impl Run<'_> {
+    fn sandbox(&self, places: &Places, output: &OpenedFile) -> Sandbox {
+        let models = self.models.iter().filter_map(|model| model.file.as_ref());
+        let videos = places.0.iter().map(|(place, _)| place);
+        Sandbox {
+            read: models.chain(videos).map(|place| place.path().to_path_buf()).collect(),
+            write: vec![output.path().to_path_buf()],
+            memory: Some(MAX_MEMORY),
+            file_bytes: Some(MAX_REPORT),
+            devices: self.task.backend != "cpu" && self.help.available() != ["cpu"],
+        }
     }
 
-    fn pair(&mut self, option: &str, value: impl Into<OsString>) -> &mut Self {
-        self.0.push(option.into());
-        self.0.push(value.into());
-        self
-    }
-
-    fn raw(&mut self, format: &Format) {
-        let chroma = match format.chroma() {
-            Chroma::C422 => "422",
-            Chroma::C444 => "444",
-            _ => "420",
-        };
-        self.pair("--width", format.width().to_string()).pair("--height", format.height().to_string());
-        self.pair("-p", chroma).pair("-b", format.depth().to_string());
-    }
-
-    /// Where the binary cannot be told which backend, the others are switched off.
-    fn backend(&mut self, backend: &str, help: &Help) -> &mut Self {
-        if backend == "auto" {
-            return self;
+    fn arguments(
+        &self,
+        places: &Places,
+        output: &OpenedFile,
+        raw: Option<Format>,
+        skip: [u64; 2],
+    ) -> Result<Vec<OsString>, ToolError> {
+        let Self { task, options, help, .. } = self;
+        let [(reference, _), (distorted, _)] = &places.0;
+        let mut args = render::Args::default();
+        args.pair("-r", reference.path()).pair("-d", distorted.path());
+        raw.iter().for_each(|format| args.raw(format));
+        for words in self.models.iter().filter_map(|model| model.words.as_ref()) {
+            args.pair("-m", words);
         }
-        if help.shows("--backend") {
-            return self.pair("--backend", backend);
+        args.word("-q").pair("-o", output.path());
+        args.word(&format!("--{}", task.format.map_or("json", |(name, _)| name)));
+        if let Some(precision) = task.precision_text.as_ref().filter(|_| help.shows("--precision")) {
+            args.pair("--precision", precision);
         }
-        for other in
-            DEVICES.into_iter().filter(|other| *other != "cpu" && *other != backend && help.has(other))
-        {
-            self.word(&format!("--no_{other}"));
+        args.backend(&task.backend, help);
+        let metrics = &task.request.selection.metrics;
+        for spec in &metrics[..metrics.len().saturating_sub(task.presets.metrics)] {
+            args.pair("--feature", render::metric(spec)?);
         }
-        self
-    }
-
-    fn features(&mut self, task: &ScoreTask) -> &mut Self {
-        for words in task.features.iter().filter_map(|(words, _)| words.as_ref()) {
-            self.pair("--feature", words);
+        for (name, version) in &task.presets.options {
+            args.pair(&format!("--{name}"), version);
         }
-        for (name, version) in &task.presets {
-            self.pair(&format!("--{name}"), version);
+        args.number("--threads", options.threads.map(|threads| threads as u64))
+            .number("--frame_cnt", options.frames)
+            .number("--frame_skip_ref", Some(skip[0]).filter(|skip| *skip > 0))
+            .number("--frame_skip_dist", Some(skip[1]).filter(|skip| *skip > 0))
+            .number("--subsample", Some(options.subsample).filter(|step| *step > 1))
+            .number("--cpumask", task.masks[0])
+            .number("--gpumask", task.masks[1]);
+        if !task.request.selection.predict {
+            args.word("--no_prediction");
         }
-        self
-    }
-
-    fn tuning(&mut self, tuning: &Tuning) -> &mut Self {
-        let numbers = [
-            ("--threads", tuning.threads),
-            ("--frame_cnt", tuning.frame_cnt),
-            ("--frame_skip_ref", Some(tuning.skip_ref).filter(|skip| *skip > 0)),
-            ("--frame_skip_dist", Some(tuning.skip_dist).filter(|skip| *skip > 0)),
-            ("--subsample", Some(tuning.subsample).filter(|step| *step > 1)),
-            ("--cpumask", tuning.cpumask),
-            ("--gpumask", tuning.gpumask),
-        ];
-        for (option, number) in numbers {
-            if let Some(number) = number {
-                self.pair(option, number.to_string());
-            }
-        }
-        if tuning.no_prediction {
-            self.word("--no_prediction");
-        }
-        self
+        Ok(args.0)
     }
 }
 
-impl Place {
-    /// All that was written, up to a limit.
-    fn content(&self, limit: u64) -> io::Result<String> {
-        let mut file: &File = self.file();
-        file.rewind()?;
-        let mut text = String::new();
-        file.take(limit).read_to_string(&mut text)?;
-        Ok(text)
-    }
+/// All that was written, up to a limit.
+fn content(output: &OpenedFile, limit: u64) -> io::Result<String> {
+    let mut file: &File = output.file();
+    file.rewind()?;
+    let mut text = String::new();
+    file.take(limit).read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -5,9 +5,9 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::thread::JoinHandle;
 
+use visus_scoring::OpenedFile;
 use visus_video::{Frame, Source, Y4mWriter};
 
-use super::place::Place;
 use crate::ToolError;
 use crate::error::chain;
 
@@ -21,9 +21,9 @@ pub struct Feed {
 }
 
 /// Starts to write, and says where a child can read.
-pub fn start(source: Box<dyn Source>) -> io::Result<(Place, Feed)> {
+pub fn start(source: Box<dyn Source>) -> io::Result<(OpenedFile, Feed)> {
     let (reader, writer) = pipe()?;
-    let place = Place::of_file(&reader, Path::new(""))?;
+    let place = OpenedFile::new(&reader, Path::new(""))?;
     if place.path().as_os_str().is_empty() {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "pipes have no names on this system"));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use visus_engine::{Outcome, Scores};
 use visus_metrics::Level;
-use visus_report::full::InputFacts;
+use visus_report::score::InputFacts;
 
 use crate::ToolError;
 
@@ -62,7 +62,7 @@ fn outcome(reference: &InputFacts, frames: u64, subsample: u64, scores: Scores, 
         identical: false,
         scores,
         elapsed: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
-        level: Level::Scalar,
+        backend: Level::Scalar.into(),
     }
 }
 

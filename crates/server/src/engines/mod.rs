@@ -1,164 +1,108 @@
-//! The two engines behind one door: the embedded one, and a `vmaf` executable as child process.
+//! The two engines: the embedded one, and a `vmaf` executable as child process.
+//!
+//! Both take a [`ScoreTask`]: a request of the `scoring` crate, with every file opened, and what only a server asks for.
 
-pub mod encoded;
 pub mod external;
 mod feed;
 mod foreign;
 pub mod native;
-mod place;
 pub mod probe;
+mod render;
 pub mod tiny;
 mod warning;
 
-use std::fs::File;
-use std::io::{Cursor, Read, Seek};
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use visus_engine::{FeatureSpec, ModelSpec};
+use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
-use visus_video::{ChromaRounding, Format, ReadError, Source, raw_seekable, y4m_seekable};
+use visus_scoring::{
+    Columns, Decoders, ErrorClass, Pairing, RequestError, RunOptions, ScoreError, ScoreRequest, Selection,
+    Video, Videos,
+};
+use visus_video::Format;
 
 use crate::ToolError;
+use crate::error::chain;
 use crate::report::Detail;
 use crate::roots::Opened;
 
 pub use warning::model_mismatch;
 
-/// The words for where features are computed.
+/// The names of what features can be computed on.
 pub const BACKENDS: [&str; 7] = ["auto", "cpu", "cuda", "sycl", "vulkan", "hip", "metal"];
 
-/// The backends that can be there or not.
+/// The backends that a build can have or lack.
 pub const DEVICES: [&str; 6] = ["cpu", "cuda", "sycl", "vulkan", "hip", "metal"];
 
 /// The largest model file that is read; the largest known one has 0.4 MB.
-pub const MAX_MODEL_BYTES: u64 = 64 << 20;
-
-/// Which model is to be used.
-#[derive(Debug)]
-pub enum ModelWish {
-    /// The one that fits the picture.
-    Auto,
-    These(Vec<WantedModel>),
-}
-
-impl ModelWish {
-    /// The name of the first model; `None` while that is open.
-    pub fn first(&self) -> Option<String> {
-        match self {
-            Self::Auto => None,
-            Self::These(models) => Some(models.first().map_or(String::new(), |model| model.spec.label())),
-        }
-    }
-}
-
-/// A model, with its file opened.
-#[derive(Debug)]
-pub struct WantedModel {
-    /// The words of the request; `None` if a preset brought it.
-    pub given: Option<String>,
-    pub spec: ModelSpec,
-    pub file: Option<Opened>,
-}
-
-/// How a run is done.
-#[derive(Clone, Copy, Debug)]
-pub struct Tuning {
-    /// `None`: all cores.
-    pub threads: Option<u64>,
-    pub frame_cnt: Option<u64>,
-    pub skip_ref: u64,
-    pub skip_dist: u64,
-    pub subsample: u64,
-    pub no_prediction: bool,
-    pub cpumask: Option<u64>,
-    pub gpumask: Option<u64>,
-}
+pub const MAX_MODEL_BYTES: u64 = 4 << 20;
 
 /// A scoring run with everything checked and opened.
 #[derive(Debug)]
 pub struct ScoreTask {
-    pub reference: Input,
-    pub distorted: Input,
-    /// The format of raw files; Y4M if absent.
-    pub raw: Option<Format>,
-    /// The files are encoded, and how they are brought together.
-    pub encoded: Option<encoded::Encoded>,
-    pub models: ModelWish,
-    /// Metrics, with the words of the request; presets have none.
-    pub features: Vec<(Option<String>, FeatureSpec)>,
-    /// Option and version of common test conditions.
-    pub presets: Vec<(&'static str, String)>,
+    pub request: ScoreRequest,
+    pub presets: Presets,
     pub backend: String,
     pub precision: Precision,
+    /// The precision as it was asked for, which an executable is given.
     pub precision_text: Option<String>,
     /// A format other than JSON.
     pub format: Option<(&'static str, libvmaf::Format)>,
     pub detail: Detail,
-    pub tuning: Tuning,
+    /// Bits of instruction sets and GPU operations not to use, which an executable is given.
+    pub masks: [Option<u64>; 2],
     pub notes: Vec<String>,
     /// A small ONNX model beside the others.
     pub tiny: Option<tiny::TinyTask>,
 }
 
-/// One of the two videos.
-#[derive(Debug)]
-pub struct Input {
-    /// For people; the content comes from the bytes.
-    pub name: PathBuf,
-    pub bytes: Bytes,
+/// Common test conditions that were asked for. Their models and metrics are the last ones of the selection; an executable
+/// brings its own.
+#[derive(Clone, Debug, Default)]
+pub struct Presets {
+    /// Option and version.
+    pub options: Vec<(&'static str, String)>,
+    pub models: usize,
+    pub metrics: usize,
 }
 
-/// Where the bytes of a video are.
-#[derive(Debug)]
-pub enum Bytes {
-    File(File),
-    /// A clip that was made here.
-    Memory(Arc<[u8]>),
-}
-
-impl From<Opened> for Input {
-    fn from(opened: Opened) -> Self {
-        Self { name: opened.path, bytes: Bytes::File(opened.file) }
+impl ScoreTask {
+    /// A task over two clips in memory, with the default model.
+    pub fn of_clips(
+        clips: [(&str, Arc<[u8]>); 2],
+        raw: Format,
+        backend: &str,
+        level: Level,
+    ) -> Result<Self, ToolError> {
+        let [reference, distorted] =
+            clips.map(|(name, bytes)| Video::Memory { name: name.to_owned(), bytes });
+        let videos =
+            Videos { reference, distorted, raw: Some(raw), pairing: Pairing::default(), skip: [0, 0] };
+        let selection = Selection::parse(["vmaf_v0.6.1"], [], Columns::Libvmaf).map_err(wrong_request)?;
+        Ok(Self {
+            request: ScoreRequest { videos, selection, options: RunOptions::with_level(level) },
+            presets: Presets::default(),
+            backend: backend.to_owned(),
+            precision: Precision::Digits(17),
+            precision_text: Some("max".to_owned()),
+            format: None,
+            detail: Detail::Full,
+            masks: [None, None],
+            notes: Vec::new(),
+            tiny: None,
+        })
     }
 }
 
-impl Input {
-    /// The same video once more, to be read after this one.
-    pub fn again(&self) -> std::io::Result<Self> {
-        let bytes = match &self.bytes {
-            Bytes::File(file) => Bytes::File(file.try_clone()?),
-            Bytes::Memory(bytes) => Bytes::Memory(Arc::clone(bytes)),
-        };
-        Ok(Self { name: self.name.clone(), bytes })
-    }
-
-    /// A reader from the beginning; the input keeps its own handle.
-    pub fn source(&self, raw: Option<Format>) -> Result<Box<dyn Source>, ToolError> {
-        let fail = |error: &dyn std::error::Error| ToolError::Failed(crate::error::chain(error));
-        let name = crate::error::cleaned(&self.name.to_string_lossy());
-        let reader = match &self.bytes {
-            Bytes::File(file) => {
-                let mut file = file.try_clone().map_err(|error| fail(&error))?;
-                // The place in a file is shared by its handles, and somebody may have read before.
-                file.rewind().map_err(|error| fail(&error))?;
-                reader(&name, file, raw)
-            }
-            Bytes::Memory(bytes) => reader(&name, Cursor::new(Arc::clone(bytes)), raw),
-        };
-        reader.map_err(|error| fail(&error))
-    }
+/// A file that was opened within the allowed roots.
+pub fn video(opened: Opened) -> Video {
+    Video::File { name: opened.path, file: opened.file }
 }
 
-fn reader(
-    name: &str,
-    bytes: impl Read + Seek + Send + 'static,
-    raw: Option<Format>,
-) -> Result<Box<dyn Source>, ReadError> {
-    Ok(match raw {
-        Some(format) => Box::new(raw_seekable(name, bytes, format, ChromaRounding::Auto)?),
-        None => Box::new(y4m_seekable(name, bytes)?),
-    })
+/// How decoders of encoded video are started.
+pub fn decoders(launcher: Option<std::path::PathBuf>, limit: Duration) -> Decoders {
+    Decoders { launcher, limit, purpose: "vmaf_score_encoded".to_owned() }
 }
 
 /// What is said of a backend that is not there.
@@ -168,4 +112,24 @@ pub fn unavailable(backend: &str, available: &[&str]) -> ToolError {
         "backend '{backend}' requested but the local vmaf binary does not advertise it (available: [{list}]); refusing to \
          fall back silently. Pass backend='auto' to let the engine choose."
     ))
+}
+
+/// The failure of a score, as a tool's error. `limit` is the one on children.
+pub fn tool_error(error: ScoreError, limit: Duration) -> ToolError {
+    match (error.class(), &error) {
+        (ErrorClass::Cancelled, _) => ToolError::Cancelled,
+        (ErrorClass::TimedOut, _) => ToolError::TimedOut { limit },
+        (ErrorClass::NotComparable, ScoreError::NotComparable(refusal)) if refusal.can_be_forced => {
+            ToolError::Refused(format!("{refusal}. Pass force=true to score them all the same"))
+        }
+        (ErrorClass::NotComparable | ErrorClass::Request | ErrorClass::Video, _) => {
+            ToolError::Refused(chain(&error))
+        }
+        (ErrorClass::Failed, _) => ToolError::Failed(chain(&error)),
+    }
+}
+
+/// A wrong request, as a tool's error.
+pub fn wrong_request(error: RequestError) -> ToolError {
+    ToolError::Refused(error.to_string())
 }

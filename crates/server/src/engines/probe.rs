@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::DEVICES;
-use visus_child::Errand;
+use visus_child::ChildCommand;
 
 /// How long `--help` and `--version` may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -89,13 +89,14 @@ impl Probes {
 
     /// Both outputs of the binary, whatever its exit code: some know no `--help`, and print their usage all the same.
     fn ask(&self, binary: &Path, option: &str) -> Option<String> {
-        let errand = Errand {
+        let command = ChildCommand {
             program: binary.to_path_buf(),
             args: vec![option.into()],
             limit: LIMIT,
             launcher: self.launcher.clone(),
+            ..ChildCommand::default()
         };
-        let finished = visus_child::run(&errand, || false, || {}).ok()?;
+        let finished = visus_child::run(&command, || false, || {}).ok()?;
         Some(format!("{}\n{}", finished.stdout, finished.stderr))
     }
 

@@ -5,14 +5,13 @@ use std::time::Instant;
 use visus_engine::{FeatureSpec, Outcome, Scores};
 use visus_eval::onnx::Runner;
 use visus_eval::tiny::{Kind, Scored, TinyError, TinyModel};
-use visus_metrics::Level;
+use visus_report::score::ModelFacts;
+use visus_scoring::RunOptions;
 use visus_video::Source;
 
-use super::Tuning;
 use crate::ToolError;
 use crate::error::chain;
 use crate::jobs::Context;
-use crate::report::ModelFacts;
 
 /// A checked model and where it runs.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ impl TinyTask {
             name: self.model.score_name(),
             label: self.model.file.name.clone(),
             sha256: Some(self.model.file.sha256()),
-            highest: None,
+            ..ModelFacts::default()
         }
     }
 
@@ -43,7 +42,8 @@ impl TinyTask {
         &self,
         outcome: &mut Outcome,
         distorted: impl FnOnce() -> Result<Box<dyn Source>, ToolError>,
-        tuning: &Tuning,
+        options: &RunOptions,
+        skip: u64,
         context: &Context,
     ) -> Result<Vec<String>, ToolError> {
         let cancelled = || context.cancel.is_fired();
@@ -51,7 +51,9 @@ impl TinyTask {
             Kind::Features(_) => {
                 self.model.score_features(outcome, &self.runner, cancelled).map_err(failure)?
             }
-            Kind::Picture { .. } => self.pictures(distorted()?, tuning, Some(outcome.frames), context)?,
+            Kind::Picture { .. } => {
+                self.pictures(distorted()?, options, skip, Some(outcome.frames), context)?
+            }
         };
         let names = scored.columns.iter().map(|(name, _)| name.clone()).collect();
         outcome.scores = scored.beside(&outcome.scores, outcome.frames);
@@ -62,38 +64,39 @@ impl TinyTask {
     pub fn alone(
         &self,
         distorted: Box<dyn Source>,
-        tuning: &Tuning,
-        level: Level,
+        options: &RunOptions,
+        skip: u64,
         context: &Context,
     ) -> Result<Outcome, ToolError> {
         let (started, format) = (Instant::now(), *distorted.format());
-        let scored = self.pictures(distorted, tuning, tuning.frame_cnt, context)?;
+        let scored = self.pictures(distorted, options, skip, options.frames, context)?;
         context.count_frames(scored.frames);
         Ok(Outcome {
             format,
             first_frame: 0,
             frames: scored.frames,
-            subsample: tuning.subsample.max(1),
+            subsample: options.subsample.max(1),
             shorter: None,
             identical: false,
             scores: Scores::from_columns(scored.columns, Vec::new()),
             elapsed: started.elapsed(),
-            level,
+            backend: options.level.into(),
         })
     }
 
     fn pictures(
         &self,
         mut distorted: Box<dyn Source>,
-        tuning: &Tuning,
+        options: &RunOptions,
+        skip: u64,
         most: Option<u64>,
         context: &Context,
     ) -> Result<Scored, ToolError> {
         let total = distorted.total_frames();
-        distorted.skip(tuning.skip_dist).map_err(|error| ToolError::failed(&error))?;
+        distorted.skip(skip).map_err(|error| ToolError::failed(&error))?;
         let scored = self.model.score_pictures(
             &mut *distorted,
-            tuning.subsample.max(1),
+            options.subsample.max(1),
             most,
             &self.runner,
             || context.cancel.is_fired(),

@@ -1,21 +1,18 @@
-//! Results as doors hand them out: the whole report, a summary that fits an agent, pages of frames.
+//! What jobs leave behind: scores, worst frames and other answers, kept until somebody asks.
 //!
-//! A finished score is kept as columns of numbers, 8 bytes each, and turned into text when somebody asks.
+//! A finished score is kept as columns of numbers, 8 bytes each, and written by `visus_report` when it is asked for.
 
-mod full;
-mod page;
-mod summary;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value, json};
-use visus_engine::{Column, Outcome, Side};
-use visus_report::full::InputFacts;
+use visus_engine::Outcome;
+use visus_report::score::{self, ScoreFacts, ScoreReport as View};
 use visus_report::{Precision, libvmaf};
 
-use crate::config::EngineKind;
+use crate::ToolError;
 
-pub use page::MAX_PAGE;
+pub use visus_report::score::MAX_PAGE;
 
 /// What a job leaves behind.
 #[derive(Debug)]
@@ -118,86 +115,57 @@ impl Detail {
 /// Up to so many listed frames, `auto` gives all of them.
 pub const LONGEST_FULL: usize = 120;
 
-/// Who made the numbers.
-#[derive(Clone, Debug)]
-pub struct EngineFacts {
-    pub kind: EngineKind,
-    pub version: String,
-    /// The CPU level, where it is known.
-    pub cpu_level: Option<String>,
-    /// The executable of an external engine.
-    pub binary: Option<String>,
-}
-
-/// A model that took part.
-#[derive(Clone, Debug)]
-pub struct ModelFacts {
-    /// The name of its scores.
-    pub name: String,
-    /// Version or path.
-    pub label: String,
-    pub sha256: Option<String>,
-    /// The highest score it can give, where that is known.
-    pub highest: Option<f64>,
-}
-
 /// A finished score.
 #[derive(Debug)]
 pub struct ScoreReport {
-    pub engine: EngineFacts,
-    pub backend_requested: String,
-    pub backend_used: String,
-    pub models: Vec<ModelFacts>,
-    /// Columns that were asked for by themselves and that no model reads.
-    pub extra_columns: Vec<String>,
-    pub reference: InputFacts,
-    pub distorted: InputFacts,
-    /// Scores, formats and times. Of an external engine, what its report tells.
+    pub facts: ScoreFacts,
+    /// Scores, formats and times. Of an external engine, what its report says.
     pub outcome: Outcome,
-    /// The pooled figures of an external engine, in its own words.
-    pub foreign_pooled: Option<Value>,
     /// A report in another format than JSON, with the format's name.
     pub text: Option<(&'static str, String)>,
     pub precision: Precision,
     pub detail: Detail,
-    pub mismatched_model: Option<String>,
-    /// Why `auto` picked this model, and what else a person should know.
-    pub notes: Vec<String>,
-    /// What else is known of the pair, by name: of encoded videos, whether and how they were brought together.
-    pub sections: Vec<(String, Value)>,
-    /// The pairs with which shots begin, where pairing has seen them.
-    pub paired_shots: Option<Vec<u64>>,
+    /// The pairs with which shots begin, where pairing has looked at every frame.
+    pub shots: Option<Vec<u64>>,
 }
 
 impl ScoreReport {
-    /// Takes over what pairing tells: sections of the report, and where shots begin.
-    pub fn note_pairing(&mut self, (sections, shots): (Vec<(String, Value)>, Vec<u64>)) {
-        (self.sections, self.paired_shots) = (sections, Some(shots));
+    /// The report with its text in another format than JSON, if one is asked for.
+    pub fn in_format(mut self, format: Option<(&'static str, libvmaf::Format)>) -> Result<Self, ToolError> {
+        if let Some((name, format)) = format {
+            let bytes = self.write(format).map_err(|error| ToolError::failed(&error))?;
+            self.text = Some((name, String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        Ok(self)
     }
 
-    /// The pairs with which shots begin: as pairing has seen them, or else as far as the motion tells.
+    /// What `visus_report` writes.
+    pub fn view<'a>(&'a self, id: &'a str) -> View<'a> {
+        View::new(&self.facts, &self.outcome).with_precision(self.precision).of_job(id)
+    }
+
+    /// The pairs with which shots begin: as pairing has seen them, or else as far as motion shows them.
     pub fn shots(&self) -> Vec<u64> {
-        let paired = self.paired_shots.clone();
-        paired.unwrap_or_else(|| visus_report::shots::starts(&self.outcome))
+        self.shots.clone().unwrap_or_else(|| visus_report::shots::starts(&self.outcome))
     }
 
     pub fn bytes(&self) -> usize {
         let columns = self.outcome.scores.columns().len();
         let text = self.text.as_ref().map_or(0, |(_, text)| text.len());
-        let foreign = self.foreign_pooled.as_ref().map_or(0, value_bytes)
-            + self.sections.iter().map(|(_, value)| value_bytes(value)).sum::<usize>();
+        let foreign = self.facts.external_pooled.as_ref().map_or(0, value_bytes)
+            + value_bytes(&score::json(&self.facts.sections));
         size_of::<Self>() + columns * self.outcome.frames as usize * size_of::<f64>() + text + foreign + 4096
     }
 
     /// The report at a level of detail. `id` is the job's, for links to the rest.
     pub fn answer(&self, id: &str, detail: Detail) -> Map<String, Value> {
-        let long = self.listed().count() > LONGEST_FULL;
-        match detail {
-            _ if self.text.is_some() => self.in_other_format(id),
-            Detail::Full => self.full(id),
-            Detail::Auto if !long => self.full(id),
-            Detail::Auto | Detail::Summary => self.summary(id),
-        }
+        let value = match detail {
+            _ if self.text.is_some() => return self.in_other_format(id),
+            Detail::Full => self.view(id).json(),
+            Detail::Auto if !self.is_cut(detail) => self.view(id).json(),
+            Detail::Auto | Detail::Summary => score::json(&self.view(id).summary()),
+        };
+        object(value)
     }
 
     /// Whether an answer at this level leaves frames out.
@@ -206,15 +174,20 @@ impl ScoreReport {
             _ if self.text.is_some() => false,
             Detail::Full => false,
             Detail::Summary => true,
-            Detail::Auto => self.listed().count() > LONGEST_FULL,
+            Detail::Auto => self.view("").listed().count() > LONGEST_FULL,
         }
+    }
+
+    /// Listed frames from index `from` on, at most `count`, and where the next page begins.
+    pub fn page(&self, id: &str, from: u64, count: Option<usize>) -> Value {
+        score::json(&self.view(id).page(from, count))
     }
 
     /// The report in one of libvmaf's formats.
     pub fn write(&self, format: libvmaf::Format) -> Result<Vec<u8>, std::io::Error> {
         let mut out = Vec::new();
         let report = libvmaf::Report {
-            version: &self.engine.version,
+            version: &self.facts.provenance.version,
             outcome: &self.outcome,
             precision: self.precision,
         };
@@ -224,85 +197,28 @@ impl ScoreReport {
 
     /// The report as a page for people.
     pub fn html(&self, id: &str) -> Option<String> {
-        let record = visus_report::Record::from_json(&Value::Object(self.full(id))).ok()?;
+        let record = visus_report::Record::from_json(&self.view(id).json()).ok()?;
         Some(visus_report::html::page(&record, &[]))
     }
 
+    /// The text in the format that was asked for, and what every answer says.
     fn in_other_format(&self, id: &str) -> Map<String, Value> {
         let mut answer = Map::new();
         if let Some((format, text)) = &self.text {
             answer.insert("format".to_owned(), json!(format));
             answer.insert("output".to_owned(), json!(text));
         }
-        self.add_facts(&mut answer, id);
+        const FRAMES: [&str; 5] = ["frames", "pooled_metrics", "aggregate_metrics", "detail", "fps"];
+        let rest = object(score::json(&self.view(id).without_frames()));
+        answer.extend(rest.into_iter().filter(|(name, _)| !FRAMES.contains(&name.as_str())));
         answer
     }
+}
 
-    /// What every answer says, whatever its detail.
-    fn add_facts(&self, answer: &mut Map<String, Value>, id: &str) {
-        answer.insert("backend_requested".to_owned(), json!(self.backend_requested));
-        answer.insert("backend_used".to_owned(), json!(self.backend_used));
-        if let Some(text) = &self.mismatched_model {
-            answer.insert("mismatched_model_warning".to_owned(), json!(text));
-        }
-        if !self.notes.is_empty() {
-            answer.insert("notes".to_owned(), json!(self.notes));
-        }
-        if self.outcome.identical {
-            answer.insert("identical".to_owned(), json!(true));
-        }
-        if let Some(side) = self.outcome.shorter {
-            answer.insert("shorter_input".to_owned(), json!(side.to_string()));
-        }
-        answer.extend(self.sections.iter().cloned());
-        answer.insert("provenance".to_owned(), self.provenance());
-        answer.insert("job_id".to_owned(), json!(id));
-    }
-
-    fn provenance(&self) -> Value {
-        let mut facts = Map::new();
-        facts.insert("engine".to_owned(), json!(self.engine.kind.name()));
-        facts.insert("version".to_owned(), json!(self.engine.version));
-        if let Some(level) = &self.engine.cpu_level {
-            facts.insert("cpu_level".to_owned(), json!(level));
-        }
-        if let Some(binary) = &self.engine.binary {
-            facts.insert("binary".to_owned(), json!(binary));
-        }
-        let model =
-            |model: &ModelFacts| json!({ "name": model.name, "model": model.label, "sha256": model.sha256 });
-        facts.insert("models".to_owned(), self.models.iter().map(model).collect());
-        facts.insert("reference".to_owned(), self.input(Side::Reference));
-        facts.insert("distorted".to_owned(), self.input(Side::Distorted));
-        Value::Object(facts)
-    }
-
-    fn input(&self, side: Side) -> Value {
-        let facts = if side == Side::Reference { &self.reference } else { &self.distorted };
-        json!({
-            "file": crate::error::cleaned(&facts.file),
-            "format": facts.format.to_string(),
-            "frame_rate": facts.frame_rate.map(|(num, den)| format!("{num}/{den}")),
-        })
-    }
-
-    /// The listed frames that have at least one score.
-    fn listed(&self) -> impl Iterator<Item = u64> + '_ {
-        let columns = self.outcome.scores.columns();
-        let step = self.outcome.subsample.max(1) as usize;
-        let listed = (0..self.outcome.frames).step_by(step);
-        listed.filter(move |index| columns.iter().any(|column| column.get(*index).is_some()))
-    }
-
-    fn frame(&self, index: u64) -> Value {
-        let score = |column: &Column| Some((column.name().to_owned(), self.number(column.get(index)?)));
-        let metrics: Map<String, Value> = self.outcome.scores.columns().iter().filter_map(score).collect();
-        json!({ "frameNum": index, "metrics": metrics })
-    }
-
-    /// A score with the digits that were asked for. What JSON cannot hold is null.
-    fn number(&self, value: f64) -> Value {
-        number(value, self.precision)
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
     }
 }
 
@@ -311,5 +227,5 @@ pub(crate) fn number(value: f64, precision: Precision) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
-    json!(precision.text(value).parse::<f64>().unwrap_or(value))
+    json!(precision.rounded(value))
 }

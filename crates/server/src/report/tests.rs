@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use visus_engine::Scores;
 use visus_metrics::Level;
+use visus_report::score::{EngineKind, InputFacts, ModelFacts};
 use visus_video::{Chroma, Format};
 
 use super::*;
@@ -38,44 +39,34 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
     };
     let scores = Scores::from_columns(NAMES.iter().enumerate().map(column).collect(), Vec::new());
     let file = "/srv/some/folder/with/a/name/of/usual/length/clip_1920x1080_10bit.y4m";
-    let facts = || InputFacts::new(file, format, Some((24000, 1001)));
+    let input = || InputFacts::new(file, format, Some((24000, 1001)));
+    let outcome = Outcome {
+        first_frame: 0,
+        format,
+        frames,
+        subsample: 1,
+        shorter: None,
+        identical: false,
+        scores,
+        elapsed: Duration::from_secs(100),
+        backend: Level::Scalar.into(),
+    };
+    let mut facts = ScoreFacts::new(EngineKind::Native, crate::VERSION, &outcome, [input(), input()]);
+    facts.provenance.cpu_level = Some("avx512".to_owned());
+    facts.provenance.models = vec![ModelFacts {
+        name: "vmaf".to_owned(),
+        label: "vmaf_v0.6.1".to_owned(),
+        sha256: Some("0".repeat(64)),
+        highest: Some(100.0),
+        features: None,
+    }];
     ScoreReport {
-        engine: EngineFacts {
-            kind: EngineKind::Native,
-            version: crate::VERSION.to_owned(),
-            cpu_level: Some("avx512".to_owned()),
-            binary: None,
-        },
-        backend_requested: "auto".to_owned(),
-        backend_used: "cpu".to_owned(),
-        models: vec![ModelFacts {
-            name: "vmaf".to_owned(),
-            label: "vmaf_v0.6.1".to_owned(),
-            sha256: Some("0".repeat(64)),
-            highest: Some(100.0),
-        }],
-        extra_columns: Vec::new(),
-        reference: facts(),
-        distorted: facts(),
-        outcome: Outcome {
-            first_frame: 0,
-            format,
-            frames,
-            subsample: 1,
-            shorter: None,
-            identical: false,
-            scores,
-            elapsed: Duration::from_secs(100),
-            level: Level::Scalar,
-        },
-        foreign_pooled: None,
+        facts,
+        outcome,
         text: None,
         precision: Precision::Legacy,
         detail: Detail::Auto,
-        mismatched_model: None,
-        notes: Vec::new(),
-        sections: Vec::new(),
-        paired_shots: None,
+        shots: None,
     }
 }
 

@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value, json};
-use visus_report::Precision;
 use visus_video::{Chroma, Format};
 
 use crate::config::EngineKind;
-use crate::engines::{Bytes, DEVICES, Input, ModelWish, ScoreTask, Tuning, WantedModel, external, native};
+use crate::engines::{DEVICES, ScoreTask, external, native};
 use crate::jobs::Context;
-use crate::report::Detail;
 use crate::{Server, ToolError};
 
 /// The backends of the engine in use. Blocks: it may have to ask a binary.
@@ -94,42 +92,11 @@ fn score_of_grey(server: &Server, backend: &str, context: &Context) -> Result<Op
     const SIDE: usize = 64;
     let format = Format::new(SIDE, SIDE, Chroma::C420, 8).map_err(|error| ToolError::failed(&error))?;
     let grey: Arc<[u8]> = vec![128; SIDE * SIDE * 3 / 2].into();
-    let input = || Input { name: "grey.yuv".into(), bytes: Bytes::Memory(Arc::clone(&grey)) };
-    let report = server.score(made_task(input(), input(), Some(format), backend), context)?;
+    let clips = [("grey.yuv", Arc::clone(&grey)), ("grey.yuv", grey)];
+    let report =
+        server.score(ScoreTask::of_clips(clips, format, backend, server.config().level)?, context)?;
     let score = report.outcome.scores.column("vmaf").and_then(|column| column.get(0));
     Ok(score.filter(|score| score.is_finite()))
-}
-
-/// A task over clips that were made here, with the default model.
-pub fn made_task(reference: Input, distorted: Input, raw: Option<Format>, backend: &str) -> ScoreTask {
-    let spec = visus_engine::ModelSpec::version("vmaf_v0.6.1");
-    let given = Some(super::score_args::DEFAULT_MODEL.to_owned());
-    ScoreTask {
-        reference,
-        distorted,
-        raw,
-        encoded: None,
-        models: ModelWish::These(vec![WantedModel { given, spec, file: None }]),
-        features: Vec::new(),
-        presets: Vec::new(),
-        backend: backend.to_owned(),
-        precision: Precision::Digits(17),
-        precision_text: Some("max".to_owned()),
-        format: None,
-        detail: Detail::Full,
-        tuning: Tuning {
-            threads: None,
-            frame_cnt: None,
-            skip_ref: 0,
-            skip_dist: 0,
-            subsample: 1,
-            no_prediction: false,
-            cpumask: None,
-            gpumask: None,
-        },
-        notes: Vec::new(),
-        tiny: None,
-    }
 }
 
 /// A value that is an object, as a map.

@@ -9,9 +9,9 @@ use visus_engine::{Cancel, Column};
 use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, ChromaRounding, Format, write_raw};
 
-use super::backends::{available, made_task};
+use super::backends::available;
 use super::field::Values;
-use crate::engines::{Bytes, Input};
+use crate::engines::ScoreTask;
 use crate::jobs::Context;
 use crate::report::Output;
 use crate::{Server, ToolError};
@@ -215,10 +215,8 @@ impl Row {
 }
 
 fn score(clips: &Clips, backend: &str, server: &Server, context: &Context) -> Result<Measured, ToolError> {
-    let input =
-        |name: &str, bytes: &Arc<[u8]>| Input { name: name.into(), bytes: Bytes::Memory(Arc::clone(bytes)) };
-    let (reference, distorted) = (input("reference", &clips.reference), input("distorted", &clips.distorted));
-    let task = made_task(reference, distorted, Some(clips.format), backend);
+    let pair = [("reference", Arc::clone(&clips.reference)), ("distorted", Arc::clone(&clips.distorted))];
+    let task = ScoreTask::of_clips(pair, clips.format, backend, server.config().level)?;
     let started = Instant::now();
     let report = server.score(task, context)?;
     let wall = started.elapsed().as_secs_f64();

@@ -3,18 +3,23 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
-use visus_engine::{FeatureSpec, ModelSource, ModelSpec, preset};
+use visus_engine::{FeatureSpec, preset};
 use visus_media::Scale;
+use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
-use visus_video::{Chroma, Format, Source, y4m_seekable};
+use visus_scoring::names::{self, OneModel, RequestedModel};
+use visus_scoring::{
+    Columns, ModelFile, Pairing, RequestError, RunOptions, ScoreRequest, Selection, Videos, cpu,
+};
+use visus_video::{Chroma, Format};
 
 use super::field::{Field, Kind, MANY, Values};
 use crate::ToolError;
-use crate::engines::encoded::Encoded;
-use crate::engines::{BACKENDS, ModelWish, ScoreTask, Tuning, WantedModel};
+use crate::config::Config;
+use crate::engines::{BACKENDS, MAX_MODEL_BYTES, Presets, ScoreTask, decoders, video};
 use crate::error::chain;
 use crate::report::Detail;
-use crate::roots::{Opened, Roots, shown};
+use crate::roots::Roots;
 
 /// What the two videos are called at a door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +82,7 @@ fn table(names: Names) -> Vec<Field> {
     if names != Names::Encoded {
         fields.extend_from_slice(RAW);
     }
-    if names != Names::Mcp {
-        fields.extend_from_slice(PAIRING);
-    }
+    fields.extend_from_slice(PAIRING);
     fields.extend_from_slice(SHARED);
     fields
 }
@@ -112,9 +115,9 @@ const PAIRING: &[Field] = &[
 ];
 
 const REFERENCE: Field =
-    Field::new("ref", Kind::Text, "Path of the reference video: Y4M, or raw planar YUV.").required();
+    Field::new("ref", Kind::Text, "Path of the reference: encoded video, Y4M, or raw planar YUV.").required();
 const DISTORTED: Field =
-    Field::new("dis", Kind::Text, "Path of the distorted video, in the format of the reference.").required();
+    Field::new("dis", Kind::Text, "Path of the distorted video: encoded, Y4M, or raw planar YUV.").required();
 
 const ANY_REFERENCE: Field =
     Field::new("reference", Kind::Text, "Path of the reference video: Y4M, raw planar YUV, or encoded.")
@@ -232,23 +235,6 @@ impl ScoreArgs {
         text.parse().map_err(|reason: String| ToolError::invalid("scale", &json!(text), reason))
     }
 
-    /// How the videos are brought together, if they are encoded. A request that could mean raw or encoded files means
-    /// encoded ones if it gives no format and the files are no Y4M.
-    fn encoded(&self, reference: &Opened, distorted: &Opened) -> Result<Option<Encoded>, ToolError> {
-        let raw_given = ["width", "height", "pixfmt", "bitdepth"].iter().any(|name| self.values.has(name));
-        let encoded = match self.names {
-            Names::Mcp => false,
-            Names::Encoded => true,
-            Names::Rest if raw_given => false,
-            Names::Rest => !is_y4m(reference)? || !is_y4m(distorted)?,
-        };
-        if !encoded {
-            return Ok(None);
-        }
-        let sync = self.values.text("sync").and_then(|text| text.parse().ok()).unwrap_or_default();
-        Ok(Some(Encoded { sync, scale: self.scale()?, force: self.values.flag("force") }))
-    }
-
     /// Names that end like raw video need its format; that can be said without looking at any file.
     fn missing_for_raw_names(&self) -> Result<(), ToolError> {
         let raw = |name: &str| {
@@ -269,30 +255,43 @@ impl ScoreArgs {
     }
 
     /// Opens every file that is named and makes the task. Blocks; not for async threads.
-    pub fn prepare(&self, roots: &Roots) -> Result<ScoreTask, ToolError> {
+    pub fn prepare(&self, roots: &Roots, config: &Config) -> Result<ScoreTask, ToolError> {
         let values = &self.values;
         let open = |name: &str| roots.open(values.text(name).unwrap_or_default());
         let (reference, distorted) = (open(self.names.reference())?, open(self.names.distorted())?);
-        let encoded = self.encoded(&reference, &distorted)?;
-        let raw = if encoded.is_some() { None } else { self.raw_format(&reference, &distorted)? };
-        let tiny = super::tiny_args::task(values, roots)?;
-        let (models, features) = (self.models(roots)?, self.features(roots)?);
+        let videos = Videos {
+            raw: self.raw_format()?,
+            reference: video(reference),
+            distorted: video(distorted),
+            pairing: self.pairing(config)?,
+            skip: ["frame_skip_ref", "frame_skip_dist"].map(|name| values.count(name).unwrap_or(0)),
+        };
+        self.check_against_headers(&videos)?;
+        let mut presets = self.presets();
+        let mut selection = self.selection(&presets, roots)?;
+        presets.add_to(&mut selection);
         Ok(ScoreTask {
-            reference: reference.into(),
-            distorted: distorted.into(),
-            raw,
-            encoded,
-            models,
-            features,
-            presets: self.presets(),
+            request: ScoreRequest { videos, selection, options: self.options(config.level) },
+            presets,
             backend: values.text("backend").unwrap_or("auto").to_owned(),
             precision: self.precision()?,
             precision_text: values.text("precision").map(str::to_owned),
             format: self.format(),
             detail: values.text("detail").and_then(Detail::parse).unwrap_or_default(),
-            tuning: self.tuning(),
+            masks: ["cpumask", "gpumask"].map(|name| values.count(name)),
             notes: values.unknown.clone(),
-            tiny,
+            tiny: super::tiny_args::task(values, roots)?,
+        })
+    }
+
+    fn pairing(&self, config: &Config) -> Result<Pairing, ToolError> {
+        let values = &self.values;
+        Ok(Pairing {
+            sync: values.text("sync").and_then(|text| text.parse().ok()),
+            scale: values.has("scale").then(|| self.scale()).transpose()?,
+            force: values.flag("force"),
+            hwaccel: None,
+            decoders: decoders(config.launcher.clone(), config.limits.subprocess),
         })
     }
 
@@ -302,51 +301,51 @@ impl ScoreArgs {
         Some((name, format.parse().ok()?))
     }
 
-    fn tuning(&self) -> Tuning {
+    /// More threads than cores only cost memory.
+    fn options(&self, level: Level) -> RunOptions {
         let values = &self.values;
-        Tuning {
-            threads: values.count("threads").filter(|threads| *threads > 0),
-            frame_cnt: values.count("frame_cnt"),
-            skip_ref: values.count("frame_skip_ref").unwrap_or(0),
-            skip_dist: values.count("frame_skip_dist").unwrap_or(0),
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = values.count("threads").filter(|threads| *threads > 0);
+        RunOptions {
+            threads: threads.map(|threads| usize::try_from(threads).unwrap_or(cores).min(cores)),
+            frames: values.count("frame_cnt"),
             subsample: values.count("subsample").unwrap_or(1),
-            no_prediction: values.flag("no_prediction"),
-            cpumask: values.count("cpumask"),
-            gpumask: values.count("gpumask"),
+            ..RunOptions::with_level(cpu::masked(level, values.count("cpumask").unwrap_or(0)))
         }
     }
 
-    /// The format that was given, if the files are raw. A Y4M file brings its own; what was given must agree with it.
-    fn raw_format(&self, reference: &Opened, distorted: &Opened) -> Result<Option<Format>, ToolError> {
-        let y4m = [is_y4m(reference)?, is_y4m(distorted)?];
-        if y4m == [true, true] {
-            self.check_against_header(reference)?;
-            return Ok(None);
+    /// The format of raw files, where one is given. What belongs together must be given together.
+    fn raw_format(&self) -> Result<Option<Format>, ToolError> {
+        let given =
+            ["width", "height", "pixfmt", "bitdepth"].iter().filter(|name| self.values.has(name)).count();
+        match given {
+            4 => self.given_format().map(Some),
+            _ => Ok(None),
         }
-        self.check_raw_complete()?;
-        if y4m[0] != y4m[1] {
-            let text = "one of the videos is Y4M and the other is not; convert one of them first";
-            return Err(ToolError::Refused(text.to_owned()));
-        }
-        self.given_format().map(Some)
     }
 
-    /// A size that was given for a Y4M file must be the one in its header.
-    fn check_against_header(&self, opened: &Opened) -> Result<(), ToolError> {
-        use std::io::Seek;
-        if !["width", "height", "bitdepth"].iter().any(|name| self.values.has(name)) {
+    /// A size that was given for a Y4M file must be the one in its header, and any other file without its whole format is
+    /// taken for encoded: what was given of a format then has no meaning.
+    fn check_against_headers(&self, videos: &Videos) -> Result<(), ToolError> {
+        if !["width", "height", "pixfmt", "bitdepth"].iter().any(|name| self.values.has(name)) {
             return Ok(());
         }
-        let fail = |error: &dyn std::error::Error| ToolError::Failed(chain(error));
-        let file = opened.file.try_clone().map_err(|error| fail(&error))?;
-        let header = y4m_seekable(&shown(&opened.path), file).map_err(|error| fail(&error))?;
-        let format = *header.format();
-        (&opened.file).rewind().map_err(|error| fail(&error))?;
-        let sides =
-            [("width", format.width()), ("height", format.height()), ("bitdepth", format.depth().into())];
-        for (name, actual) in sides {
-            if let Some(given) = self.values.count(name).filter(|given| *given != actual as u64) {
-                return Err(ToolError::invalid(name, &json!(given), format!("the Y4M header says {format}")));
+        for video in [&videos.reference, &videos.distorted] {
+            if !video.is_y4m() {
+                self.check_raw_complete()?;
+                continue;
+            }
+            let format = video.y4m_format().map_err(|error| ToolError::Refused(chain(&error)))?;
+            let sides =
+                [("width", format.width()), ("height", format.height()), ("bitdepth", format.depth().into())];
+            for (name, actual) in sides {
+                if let Some(given) = self.values.count(name).filter(|given| *given != actual as u64) {
+                    return Err(ToolError::invalid(
+                        name,
+                        &json!(given),
+                        format!("the Y4M header says {format}"),
+                    ));
+                }
             }
         }
         Ok(())
@@ -370,44 +369,23 @@ impl ScoreArgs {
         })
     }
 
-    fn presets(&self) -> Vec<(&'static str, String)> {
+    fn presets(&self) -> Presets {
         let preset = |name: &'static str| Some((name, self.values.text(name)?.to_owned()));
-        ["aom_ctc", "nflx_ctc"].into_iter().filter_map(preset).collect()
+        let options: Vec<_> = ["aom_ctc", "nflx_ctc"].into_iter().filter_map(preset).collect();
+        Presets { options, ..Presets::default() }
     }
 
-    /// A preset brings models of its own; then the default is not added.
-    fn models(&self, roots: &Roots) -> Result<ModelWish, ToolError> {
+    /// Models and metrics by name. A preset brings models of its own; then the default is not added.
+    fn selection(&self, presets: &Presets, roots: &Roots) -> Result<Selection, ToolError> {
         let given = self.values.text("model");
-        if given == Some("auto") {
-            return Ok(ModelWish::Auto);
-        }
         let mut models = Vec::new();
-        if given.is_some() || self.presets().is_empty() {
-            models.push(wanted(given.unwrap_or(DEFAULT_MODEL), roots)?);
+        if given.is_some() || presets.options.is_empty() {
+            models.push(requested_model(given.unwrap_or(DEFAULT_MODEL), roots)?);
         }
-        for (name, version) in self.presets() {
-            let preset = if name == "aom_ctc" { preset::aom(&version) } else { preset::nflx(&version) };
-            let preset = preset.into_iter().flat_map(|preset| preset.models);
-            models.extend(preset.map(|spec| WantedModel { given: None, spec, file: None }));
-        }
-        Ok(ModelWish::These(models))
-    }
-
-    fn features(&self, roots: &Roots) -> Result<Vec<(Option<String>, FeatureSpec)>, ToolError> {
-        let mut features = Vec::new();
-        for text in self.values.texts("feature") {
-            let spec: FeatureSpec =
-                text.parse().map_err(|error| ToolError::invalid("feature", &json!(text), chain(&error)))?;
-            for (name, value) in &spec.options {
-                check_option(name, value, roots)?;
-            }
-            features.push((Some(text), spec));
-        }
-        for (name, version) in self.presets() {
-            let preset = if name == "aom_ctc" { preset::aom(&version) } else { preset::nflx(&version) };
-            features.extend(preset.into_iter().flat_map(|preset| preset.features).map(|spec| (None, spec)));
-        }
-        Ok(features)
+        let metrics: Result<Vec<FeatureSpec>, _> =
+            self.values.texts("feature").iter().map(|text| requested_metric(text, roots)).collect();
+        let predict = !self.values.flag("no_prediction");
+        Ok(Selection { models, metrics: metrics?, columns: Columns::Libvmaf, predict })
     }
 }
 
@@ -419,42 +397,49 @@ fn check_option(name: &str, value: &str, roots: &Roots) -> Result<(), ToolError>
     Ok(())
 }
 
-/// A model by libvmaf's grammar; a built-in version or a file may also stand for itself.
-fn wanted(text: &str, roots: &Roots) -> Result<WantedModel, ToolError> {
-    let invalid = |reason: String| ToolError::invalid("model", &json!(text), reason);
-    let full = match text {
-        _ if visus_engine::model::builtin(text).is_some() => format!("version={text}"),
-        _ if text.ends_with(".json") && !text.contains('=') => format!("path={text}"),
-        _ => text.to_owned(),
-    };
-    let spec: ModelSpec = full.parse().map_err(|error| invalid(chain(&error)))?;
-    for overload in &spec.overloads {
-        check_option(&overload.option, &overload.value, roots)?;
-    }
-    let file = match &spec.source {
-        ModelSource::Version(version) => {
-            let known = visus_engine::model::BUILTIN.iter().map(|model| model.version);
-            if !known.clone().any(|name| name == version) {
-                let near = super::field::nearest(version, known);
-                let near = near.map_or(String::new(), |near| format!(" (did you mean '{near}'?)"));
-                return Err(invalid(format!(
-                    "no such built-in model{near}; run list_models to see available models"
-                )));
+impl Presets {
+    /// Adds the models and metrics of the common test conditions, behind those of the request.
+    fn add_to(&mut self, selection: &mut Selection) {
+        for (name, version) in &self.options {
+            let preset = if *name == "aom_ctc" { preset::aom(version) } else { preset::nflx(version) };
+            if let Some(preset) = preset {
+                self.models += preset.models.len();
+                self.metrics += preset.features.len();
+                let model = |spec| RequestedModel::One(Box::new(OneModel { spec, named: true, file: None }));
+                selection.models.extend(preset.models.into_iter().map(model));
+                selection.metrics.extend(preset.features);
             }
-            None
         }
-        ModelSource::Path(path) => Some(roots.open(&path.to_string_lossy())?),
-    };
-    Ok(WantedModel { given: Some(full), spec, file })
+    }
 }
 
-/// Whether a file begins like Y4M. Leaves it at its beginning.
-fn is_y4m(opened: &Opened) -> Result<bool, ToolError> {
-    use std::io::{Read, Seek};
-    const MAGIC: &[u8] = b"YUV4MPEG";
-    let mut start = Vec::new();
-    let mut file = &opened.file;
-    let read = file.take(MAGIC.len() as u64).read_to_end(&mut start).and_then(|_| file.rewind());
-    read.map_err(|error| ToolError::Failed(format!("{} cannot be read: {error}", opened.path.display())))?;
-    Ok(start == MAGIC)
+fn requested_metric(text: &str, roots: &Roots) -> Result<FeatureSpec, ToolError> {
+    let spec = names::metric(text)
+        .map_err(|error| ToolError::invalid("feature", &json!(text), error.to_string()))?;
+    for (name, value) in &spec.options {
+        check_option(name, value, roots)?;
+    }
+    Ok(spec)
+}
+
+/// A model by any of its names; a file is opened within the allowed roots.
+fn requested_model(text: &str, roots: &Roots) -> Result<RequestedModel, ToolError> {
+    let invalid = |reason: String| ToolError::invalid("model", &json!(text), reason);
+    let requested = names::model(text).map_err(|error| match error {
+        RequestError::UnknownModel { .. } => {
+            invalid(format!("{error}; run list_models to see available models"))
+        }
+        RequestError::Model { reason, .. } => invalid(reason),
+        other => invalid(other.to_string()),
+    })?;
+    let RequestedModel::One(mut model) = requested else { return Ok(requested) };
+    for overload in &model.spec.overloads {
+        check_option(&overload.option, &overload.value, roots)?;
+    }
+    if let Some(path) = model.path() {
+        let opened = roots.open(&path.to_string_lossy())?;
+        let label = crate::error::cleaned(&opened.path.to_string_lossy());
+        model.file = Some(ModelFile { file: opened.file, label, max_bytes: MAX_MODEL_BYTES });
+    }
+    Ok(RequestedModel::One(model))
 }

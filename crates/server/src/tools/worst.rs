@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value, json};
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_media::{MediaError, Shape};
+use visus_scoring::names::RequestedModel;
+use visus_scoring::{Prepared, ScoreRequest, Video, Videos};
 use visus_video::{ColourRange, Source};
 
 use super::field::{Field, Kind};
 use super::score_args::{Names, ScoreArgs};
-use crate::engines::encoded::{self, Decoders, Encoded, Videos};
-use crate::engines::{Input, ScoreTask};
+use crate::engines::{ScoreTask, tool_error};
 use crate::jobs::Context;
 use crate::report::{Output, ScoreReport, WorstReport};
 use crate::{Server, ToolError};
@@ -75,47 +76,43 @@ fn count(value: Value) -> Result<usize, ToolError> {
 
 /// The two videos, kept for a second reading.
 struct Again {
-    inputs: [Input; 2],
-    raw: Option<visus_video::Format>,
-    encoded: Option<Encoded>,
-    skip: [u64; 2],
-    model: Option<String>,
+    videos: Videos,
+    models: Vec<RequestedModel>,
 }
 
 impl Again {
     fn of(task: &ScoreTask) -> Result<Self, ToolError> {
-        let again = |input: &Input| input.again().map_err(|error| ToolError::failed(&error));
+        let ScoreRequest { videos, selection, .. } = &task.request;
+        let again = |video: &Video| video.try_clone().map_err(|error| ToolError::failed(&error));
+        let videos = Videos {
+            reference: again(&videos.reference)?,
+            distorted: again(&videos.distorted)?,
+            raw: videos.raw,
+            pairing: videos.pairing.clone(),
+            skip: videos.skip,
+        };
         Ok(Self {
-            inputs: [again(&task.reference)?, again(&task.distorted)?],
-            raw: task.raw,
-            encoded: task.encoded,
-            skip: [task.tuning.skip_ref, task.tuning.skip_dist],
-            model: task.models.first(),
+            videos,
+            models: selection.models.iter().take(1).map(RequestedModel::without_file).collect(),
         })
     }
 
     /// Reads the videos once more and shows the chosen frames.
     fn show(
-        &self,
+        self,
         chosen: &[Chosen],
         score_name: &str,
-        decoders: &Decoders,
         context: &Context,
     ) -> Result<Vec<WorstFrame>, ToolError> {
-        let [reference, distorted] = &self.inputs;
-        let Some(wish) = self.encoded else {
-            let (mut reference, mut distorted) = (reference.source(self.raw)?, distorted.source(self.raw)?);
-            let skip = |source: &mut dyn Source, count| {
-                source.skip(count).map_err(|error| ToolError::failed(&error))
-            };
-            skip(&mut *reference, self.skip[0])?;
-            skip(&mut *distorted, self.skip[1])?;
-            return pictures(&mut *reference, &mut *distorted, chosen, score_name, context);
-        };
-        let videos = Videos { inputs: [reference, distorted], skip: self.skip, model: self.model.clone() };
-        let mut opened = encoded::open(wish, &videos, decoders, &context.cancel)?;
-        let shown = pictures(&mut *opened.reference, &mut *opened.distorted, chosen, score_name, context);
-        shown.map_err(|error| opened.pairing.renamed(error))
+        let limit = self.videos.pairing.decoders.limit;
+        let opened = Prepared::new(self.videos, &self.models, &context.cancel).and_then(Prepared::open);
+        let mut videos = opened.map_err(|error| tool_error(error, limit))?;
+        videos.pass_over_skipped().map_err(|error| ToolError::failed(&error))?;
+        let shown = pictures(&mut *videos.reference, &mut *videos.distorted, chosen, score_name, context);
+        shown.map_err(|error| match error {
+            ToolError::Failed(text) => ToolError::Failed(videos.pair.name(&text)),
+            other => other,
+        })
     }
 }
 
@@ -140,21 +137,14 @@ fn pictures(
 }
 
 /// Scores, chooses, looks again. Blocks.
-pub fn run(
-    server: &Server,
-    task: ScoreTask,
-    count: usize,
-    decoders: &Decoders,
-    context: &Context,
-) -> Result<Output, ToolError> {
+pub fn run(server: &Server, task: ScoreTask, count: usize, context: &Context) -> Result<Output, ToolError> {
     let again = Again::of(&task)?;
     let report = server.score(task, context)?;
-    let column = report.main_column().map(|column| column.name().to_owned());
+    let column = report.view("").main_column().map(|column| column.name().to_owned());
     let column = column
         .ok_or_else(|| ToolError::Refused("there is no score to judge frames by; give a model".to_owned()))?;
     let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), count);
-    let frames =
-        again.show(&chosen, if column.starts_with("vmaf") { "VMAF" } else { &column }, decoders, context)?;
+    let frames = again.show(&chosen, if column.starts_with("vmaf") { "VMAF" } else { &column }, context)?;
     written(server, &report, &column, frames).map(|report| Output::Worst(Box::new(report)))
 }
 
@@ -180,14 +170,16 @@ fn written(
         listed.push(entry(frame, column, path));
     }
     let mut answer = json!({ "model_id": null, "frames": listed, "score": column });
-    if let Some(model) = report.models.first() {
+    if let Some(model) = report.facts.provenance.models.first() {
         answer["model"] = json!(model.label);
     }
-    for (name, value) in &report.sections {
-        answer[name] = value.clone();
+    if let Value::Object(sections) = visus_report::score::json(&report.facts.sections) {
+        for (name, value) in sections {
+            answer[name] = value;
+        }
     }
-    if !report.notes.is_empty() {
-        answer["notes"] = json!(report.notes);
+    if !report.facts.notes.is_empty() {
+        answer["notes"] = json!(report.facts.notes);
     }
     Ok(WorstReport { answer, pictures: frames.into_iter().map(|frame| frame.png).collect(), folder })
 }

@@ -1,5 +1,7 @@
 //! A static DASH description of the on-demand profile: one indexed file per rendition.
 
+use visus_report::escape::escape;
+
 use super::{Pieces, stem};
 use crate::ladder::{Ladder, Rendition};
 
@@ -32,7 +34,7 @@ fn representation(rendition: &Rendition, pieces: &Pieces) -> String {
         rendition.bandwidth_bps,
         rendition.width,
         rendition.height,
-        escaped(&rendition.codecs),
+        escape(&rendition.codecs),
     );
     if let Some(fragments) = pieces {
         let range = |start: u64, length: u64| format!("{start}-{}", start + length - 1);
@@ -44,8 +46,4 @@ fn representation(rendition: &Rendition, pieces: &Pieces) -> String {
     }
     text.push_str("      </Representation>\n");
     text
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }

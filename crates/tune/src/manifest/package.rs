@@ -12,7 +12,7 @@ use crate::ladder::{Ladder, LadderSettings, Rendition, with_key_frames};
 use crate::mp4;
 use crate::score::Judge;
 use crate::source::{Source, Window};
-use crate::tools::file_url;
+use crate::tools::{Files, file_url};
 use crate::workspace::write_atomically;
 
 /// What was written.
@@ -78,7 +78,8 @@ fn fragment(lab: &Lab, path: &Path) -> Result<PathBuf, TuneError> {
     args.extend(words.map(OsString::from));
     args.extend(["-progress", "pipe:1", "-f", "mp4"].map(OsString::from));
     args.push(file_url(&output));
-    let finished = lab.tools.work(&args, &lab.cancel, |_| {})?;
+    let files = Files { read: &[path], folder: output.parent() };
+    let finished = lab.tools.work(&args, files, &lab.cancel, |_| {})?;
     if finished.code != 0 {
         let reason = crate::encoders::reason(&finished.stderr);
         return Err(TuneError::Score { what: "packaging".to_owned(), reason });

@@ -68,7 +68,7 @@ pub fn find_in(
             Ok(false) => return Ok(detect::detect(&traits, settings)),
             Err(_) if cancel.is_fired() => return Err(TuneError::Cancelled),
             Err(error) => {
-                let (what, reason) = (frames.name().to_owned(), crate::error::chain(&error));
+                let (what, reason) = (frames.name().to_owned(), visus_video::chain(&error));
                 return Err(TuneError::Score { what, reason });
             }
         }

@@ -13,10 +13,11 @@ use crate::find::place;
 use crate::lab::{Bench, Lab, Made};
 use crate::mp4;
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
-use crate::score::{Judge, Pooling};
+use crate::score::Judge;
 use crate::search::MAX_ENCODES;
 use crate::source::{Source, Window};
-use crate::tools::file_url;
+use crate::tools::{Files, file_url};
+use visus_engine::Pooling;
 
 /// What is planned.
 #[derive(Clone, Debug)]
@@ -270,7 +271,8 @@ fn join(
         .chain(["-v", "error", "-progress", "pipe:1"].map(str::to_owned))
         .map(Into::into)
         .collect();
-    let finished = lab.tools.work(&with_output_last(args), &lab.cancel, |_| {})?;
+    let files = Files { read: &[], folder: joined.parent() };
+    let finished = lab.tools.work(&with_output_last(args), files, &lab.cancel, |_| {})?;
     if finished.code != 0 {
         let reason = crate::encoders::reason(&finished.stderr);
         return Err(TuneError::Score { what: "joining the shots".to_owned(), reason });

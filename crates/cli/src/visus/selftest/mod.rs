@@ -41,7 +41,7 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
 /// Scores a case and compares every figure; the first difference is the error.
 fn check(case: &Case, figures: &BTreeMap<String, Vec<f64>>, level: Level, verbose: bool) -> Result<usize> {
     let plan = Plan::new(&case.models(), &case.features()?, true)?;
-    let settings = Settings { level, ..Settings::default() };
+    let settings = Settings { backend: level.into(), ..Settings::default() };
     let (reference, distorted) = case.clips()?;
     let outcome =
         engine_run(&plan, Box::new(reference), Box::new(distorted), &settings, &Cancel::new(), &mut Silent)?;

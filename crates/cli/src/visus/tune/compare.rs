@@ -1,7 +1,7 @@
 //! `visus compare`: encoders side by side.
 
 use anyhow::{Result, bail};
-use visus_tune::{CompareSettings, Comparison, compare, plot};
+use visus_tune::{CompareSettings, Comparison, charts, compare};
 
 use super::args::CompareArgs;
 use super::progress::Progress;
@@ -25,7 +25,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let report = compare(&lab, &source, &judge, &settings, &|event| progress.event(event))?;
     drop(progress);
     let rows = rows(&report);
-    plots(&args.plots, "Encoders side by side", &plot::comparison(&report), &COLUMNS, &rows)?;
+    plots(&args.plots, "Encoders side by side", &charts::comparison(&report).svg(), &COLUMNS, &rows)?;
     if args.measure.json {
         print_all(&json(&report)?)?;
     } else {

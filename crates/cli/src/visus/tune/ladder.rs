@@ -1,7 +1,7 @@
 //! `visus ladder`: renditions for streaming.
 
 use anyhow::{Result, bail};
-use visus_tune::{Ladder, LadderSettings, Rendition, encoders, ladder, manifest, plot};
+use visus_tune::{Ladder, LadderSettings, Rendition, charts, encoders, ladder, manifest};
 
 use super::args::{LadderArgs, LadderFormat};
 use super::progress::Progress;
@@ -36,7 +36,7 @@ pub fn run(args: &LadderArgs) -> Result<()> {
     if !args.measure.quiet {
         eprint!("{}", table(&COLUMNS, &rows));
     }
-    plots(&args.plots, "Ladder", &plot::ladder(&found), &COLUMNS, &rows)?;
+    plots(&args.plots, "Ladder", &charts::ladder(&found).svg(), &COLUMNS, &rows)?;
     print_all(&printed(&found, args.format)?)?;
     if found.renditions.is_empty() {
         bail!("no rendition could be made");

@@ -110,7 +110,7 @@ fn plots(args: &PlotArgs, title: &str, svg: &str, columns: &[&str], rows: &[Vec<
         visus_tune::write_atomically(path, svg).context("the picture")?;
     }
     if let Some(path) = &args.html {
-        let page = visus_tune::plot::page(title, svg, columns, rows);
+        let page = visus_report::document::chart_and_table(title, svg, columns, rows);
         visus_tune::write_atomically(path, &page).context("the page")?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use visus_tune::shots::{self, DetectSettings, PredictSettings, ShotPlan, ShotSettings, Shots};
-use visus_tune::{encoders, plot};
+use visus_tune::{charts, encoders};
 
 use super::args::{PlanFormat, ShotsArgs};
 use super::progress::Progress;
@@ -31,7 +31,7 @@ pub fn run(args: &ShotsArgs) -> Result<()> {
     let settings = ShotSettings { adapter, choices, target, pooling, output };
     let plan = shots::tune(&lab, &source, &judge, &found, &settings, &sink)?;
     drop(progress);
-    plots(&args.plots, "Settings per shot", &plot::shots(&plan), &COLUMNS, &rows(&plan))?;
+    plots(&args.plots, "Settings per shot", &charts::shots(&plan).svg(), &COLUMNS, &rows(&plan))?;
     print_all(&printed(&plan, args)?)?;
     match &plan.output_error {
         Some(error) => bail!("the shots could not be joined: {error}"),

@@ -315,7 +315,7 @@ level_tests! {
 
 proptest! {
     #[test]
-    fn splitting_is_the_naive_truth(
+    fn decoupling_is_the_naive_truth(
         short in prop::collection::vec((-27414i32..=27414, -27414i32..=27414), 3),
         near in prop::collection::vec((-40i32..=40, -40i32..=40), 3),
         long in prop::collection::vec((-2_100_000_000i32..=2_100_000_000, -2_100_000_000i32..=2_100_000_000), 3),
@@ -330,28 +330,28 @@ proptest! {
         {
             let o: [i32; 3] = std::array::from_fn(|band| coefficients[band].0);
             let t: [i32; 3] = std::array::from_fn(|band| coefficients[band].1);
-            let (kept, added) = split(o, t, gain, is_short);
-            let truth = naive::kept(o.map(i64::from), t.map(i64::from), gain);
-            prop_assert_eq!(kept.map(i64::from), truth, "{:?} {:?} gain {} short {}", o, t, gain, is_short);
+            let (restored, additive) = decouple(o, t, gain, is_short);
+            let truth = naive::restored(o.map(i64::from), t.map(i64::from), gain);
+            prop_assert_eq!(restored.map(i64::from), truth, "{:?} {:?} gain {} short {}", o, t, gain, is_short);
             for band in 0..3 {
-                prop_assert_eq!(i64::from(added[band]), i64::from(t[band]) - truth[band]);
+                prop_assert_eq!(i64::from(additive[band]), i64::from(t[band]) - truth[band]);
             }
         }
     }
 }
 
-fn split(o: [i32; 3], t: [i32; 3], gain: f64, is_short: bool) -> ([i32; 3], [i32; 3]) {
+fn decouple(o: [i32; 3], t: [i32; 3], gain: f64, is_short: bool) -> ([i32; 3], [i32; 3]) {
     let decoupling = Decoupling::new(gain);
-    let (mut kept, mut added) = ([[0]; 3], [[0]; 3]);
+    let (mut restored, mut additive) = ([[0]; 3], [[0]; 3]);
     let (reference, distorted) = (o.map(|value| [value]), t.map(|value| [value]));
     let (o, t) = (reference.each_ref().map(|b| &b[..]), distorted.each_ref().map(|b| &b[..]));
-    let (k, a) = (kept.each_mut().map(|b| &mut b[..]), added.each_mut().map(|b| &mut b[..]));
+    let (k, a) = (restored.each_mut().map(|b| &mut b[..]), additive.each_mut().map(|b| &mut b[..]));
     if is_short {
-        decoupling.split_short(o, t, k, a)
+        decoupling.decouple_short(o, t, k, a)
     } else {
-        decoupling.split_long(o, t, k, a)
+        decoupling.decouple_long(o, t, k, a)
     }
-    (kept.map(|[value]| value), added.map(|[value]| value))
+    (restored.map(|[value]| value), additive.map(|[value]| value))
 }
 
 #[test]

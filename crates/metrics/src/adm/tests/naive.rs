@@ -41,8 +41,8 @@ pub fn transformed(input: &Picture, down: u32, along: u32) -> [Picture; 4] {
     [pass(LOW, LOW), pass(HIGH, LOW), pass(LOW, HIGH), pass(HIGH, HIGH)]
 }
 
-/// What is kept of the reference's coefficients.
-pub fn kept(o: [i64; 3], t: [i64; 3], gain: f64) -> [i64; 3] {
+/// The restored coefficients.
+pub fn restored(o: [i64; 3], t: [i64; 3], gain: f64) -> [i64; 3] {
     let dot = |a: [i64; 3], b: [i64; 3]| f64::from((a[0] * b[0] + a[1] * b[1]) as f32) / 4096.0;
     let cosine = crate::math::cos(1.0 * std::f64::consts::PI / 180.0);
     let limit = f64::from((cosine * cosine) as f32);
@@ -72,17 +72,17 @@ fn log2_up(count: usize) -> u32 {
     (count as f64).log2().ceil() as u32
 }
 
-/// A coefficient of one kind of weighing: its magnitude, and a thirtieth and a fifteenth of it.
-type Weigh<'a> = &'a dyn Fn(usize, i64) -> (i64, i64, i64);
+/// A coefficient after the CSF of one kind of scale: its magnitude, and a thirtieth and a fifteenth of it.
+type Csf<'a> = &'a dyn Fn(usize, i64) -> (i64, i64, i64);
 
-fn weigh_short(weights: [u16; 2], band: usize, value: i64) -> (i64, i64, i64) {
+fn csf_short(weights: [u16; 2], band: usize, value: i64) -> (i64, i64, i64) {
     let x = value * i64::from([weights[0], weights[0], weights[1]][band]);
     let short = i64::from(((x + [16384, 16384, 65535][band]) >> [15, 15, 17][band]) as i16).abs();
     let part = |fraction: i64| i64::from(rounded(fraction * short, 12) as i16);
     (x.abs(), part(4369), part(8738))
 }
 
-fn weigh_long(weights: [u32; 2], band: usize, value: i64) -> (i64, i64, i64) {
+fn csf_long(weights: [u32; 2], band: usize, value: i64) -> (i64, i64, i64) {
     let x = rounded(value * i64::from([weights[0], weights[0], weights[1]][band]), 28).abs();
     let part = |fraction: i64| (fraction * x - (1 << 31)) >> 32;
     (x, part(143165577), part(286331153))
@@ -104,7 +104,7 @@ fn scored(len: usize) -> std::ops::Range<usize> {
 
 /// Cubes of the signal above the threshold that the mask makes. The first scale's threshold and magnitudes are 32-bit
 /// numbers that wrap.
-fn masked(signal: &[Picture; 3], mask: &[Picture; 3], first: bool, weigh: Weigh) -> [i64; 3] {
+fn masked(signal: &[Picture; 3], mask: &[Picture; 3], first: bool, csf: Csf) -> [i64; 3] {
     let (width, height) = (signal[0][0].len(), signal[0].len());
     let row_shift = log2_up(height);
     let mut sums = [0; 3];
@@ -115,7 +115,7 @@ fn masked(signal: &[Picture; 3], mask: &[Picture; 3], first: bool, weigh: Weigh)
             for (band, mask) in mask.iter().enumerate() {
                 for (dy, dx) in (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dy, dx))) {
                     let value = mask[neighbour(y, dy, height)][neighbour(x, dx, width)];
-                    let (_, thirtieth, fifteenth) = weigh(band, value);
+                    let (_, thirtieth, fifteenth) = csf(band, value);
                     threshold += if (dy, dx) == (0, 0) { fifteenth } else { thirtieth };
                 }
             }
@@ -126,7 +126,7 @@ fn masked(signal: &[Picture; 3], mask: &[Picture; 3], first: bool, weigh: Weigh)
                 } else {
                     (0, 30, log2_up(width))
                 };
-                let above = (weigh(band, signal[band][y][x]).0 - (threshold << lift)) as i32;
+                let above = (csf(band, signal[band][y][x]).0 - (threshold << lift)) as i32;
                 let above = i64::from(above.max(0));
                 let squared = i64::from(rounded(above * above, square) as i32);
                 row[band] += rounded(squared * above, cube);
@@ -139,7 +139,7 @@ fn masked(signal: &[Picture; 3], mask: &[Picture; 3], first: bool, weigh: Weigh)
     sums
 }
 
-fn energy(bands: &[Picture; 3], scale: usize) -> [u64; 3] {
+fn csf_den(bands: &[Picture; 3], scale: usize) -> [u64; 3] {
     let (columns, rows) = (scored(bands[0][0].len()), scored(bands[0].len()));
     let (width, height) = (log2_up(columns.len()), log2_up(rows.len()));
     let area = log2_up(columns.len() * rows.len()).saturating_sub(20);
@@ -169,19 +169,20 @@ pub fn sums(pictures: [&Picture; 2], bits: u32, settings: &Settings) -> [AdmSums
         inputs = [a, b];
         let at = |bands: &[Picture; 3], x: usize, y: usize| bands.each_ref().map(|band| band[y][x]);
         let (width, height) = (o[0][0].len(), o[0].len());
-        let split: [Picture; 3] = std::array::from_fn(|band| {
-            picture(width, height, |x, y| kept(at(&o, x, y), at(&t, x, y), settings.gain_limit)[band])
+        let restored_image: [Picture; 3] = std::array::from_fn(|band| {
+            picture(width, height, |x, y| restored(at(&o, x, y), at(&t, x, y), settings.gain_limit)[band])
         });
-        let added: [Picture; 3] =
-            std::array::from_fn(|band| picture(width, height, |x, y| t[band][y][x] - split[band][y][x]));
-        let short = |band: usize, value: i64| weigh_short(settings.first_fixed, band, value);
+        let additive: [Picture; 3] = std::array::from_fn(|band| {
+            picture(width, height, |x, y| t[band][y][x] - restored_image[band][y][x])
+        });
+        let short = |band: usize, value: i64| csf_short(settings.first_fixed, band, value);
         let fixed = settings.fixed(scale);
-        let long = |band: usize, value: i64| weigh_long(fixed, band, value);
-        let weigh: Weigh = if scale == 0 { &short } else { &long };
+        let long = |band: usize, value: i64| csf_long(fixed, band, value);
+        let csf: Csf = if scale == 0 { &short } else { &long };
         AdmSums {
-            restored: masked(&split, &added, scale == 0, weigh),
-            additive: masked(&added, &split, scale == 0, weigh),
-            reference: energy(&o, scale),
+            restored: masked(&restored_image, &additive, scale == 0, csf),
+            additive: masked(&additive, &restored_image, scale == 0, csf),
+            reference: csf_den(&o, scale),
         }
     })
 }

@@ -6,7 +6,7 @@
 //! of the upper sum.
 
 use super::short::{add_rounded_cubes, dots, taps, unbiased};
-use super::{Lanes, MAX_WORDS};
+use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
 use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{Long, Rounding};
@@ -14,11 +14,6 @@ use crate::adm::plan::Plan;
 use crate::adm::scale::{self, LowPlane, Masked};
 use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
 use crate::simd::Lines;
-
-/// [`Gain`] as a constant that kernels are compiled for.
-const NONE: u8 = Gain::None as u8;
-const HUNDRED: u8 = Gain::Hundred as u8;
-const OTHER: u8 = Gain::Other as u8;
 
 /// What a number lacks after its lower word was made signed, in units of the upper sum.
 const LOW_START: i32 = LOW_SUM / 2;
@@ -61,7 +56,7 @@ impl SplitRow {
 
 /// Writes numbers, given by their order in `interleave`, as split words.
 #[inline(always)]
-fn store_split<V: Lanes>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V::Int; 2]) {
+fn store_split<V: AdmVector>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V::Int; 2]) {
     v.store(row[0], at, v.join_high(numbers));
     v.store(row[1], at, v.xor(v.join_low(numbers), v.splat16(i16::MIN)));
 }
@@ -69,7 +64,7 @@ fn store_split<V: Lanes>(v: V, row: &mut [&mut [i16]; 2], at: usize, numbers: [V
 /// What a scale transforms: the approximation of the scale before.
 pub trait Input {
     /// Filters down the columns from `start` on, for the length of `low`, which is a multiple of a register's.
-    fn down<V: Lanes, const DETAIL: bool>(
+    fn down<V: AdmVector, const DETAIL: bool>(
         &self,
         v: V,
         rows: [usize; 4],
@@ -82,7 +77,7 @@ pub trait Input {
 impl Input for LowPlane<i16> {
     /// Words; nothing is dropped.
     #[inline(always)]
-    fn down<V: Lanes, const DETAIL: bool>(
+    fn down<V: AdmVector, const DETAIL: bool>(
         &self,
         v: V,
         rows: [usize; 4],
@@ -109,7 +104,7 @@ impl Input for LowPlane<i16> {
 impl Input for SplitPlane {
     /// Double words; 16 bits are dropped.
     #[inline(always)]
-    fn down<V: Lanes, const DETAIL: bool>(
+    fn down<V: AdmVector, const DETAIL: bool>(
         &self,
         v: V,
         rows: [usize; 4],
@@ -141,7 +136,7 @@ impl Input for SplitPlane {
 
 /// The words of four rows as two pairs, for both halves of a register.
 #[inline(always)]
-fn row_pairs<V: Lanes>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
+fn row_pairs<V: AdmVector>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
     let first = v.interleave(v.load(rows[0], at), v.load(rows[1], at));
     let second = v.interleave(v.load(rows[2], at), v.load(rows[3], at));
     [[first[0], second[0]], [first[1], second[1]]]
@@ -149,7 +144,7 @@ fn row_pairs<V: Lanes>(v: V, rows: [&[i16]; 4], at: usize) -> [[V::Int; 2]; 2] {
 
 /// A filter over split words, of which `BITS` (15 or 16) are dropped, rounded.
 #[inline(always)]
-fn dropped<V: Lanes, const BITS: u32>(
+fn dropped<V: AdmVector, const BITS: u32>(
     v: V,
     upper: [V::Int; 2],
     lower: [V::Int; 2],
@@ -159,12 +154,12 @@ fn dropped<V: Lanes, const BITS: u32>(
     let upper = dots(v, v.splat32(start), upper[0], upper[1], taps);
     let lower = dots(v, v.splat32(1 << (BITS - 1)), lower[0], lower[1], taps);
     let upper = if BITS == 15 { v.add32(upper, upper) } else { upper };
-    v.add32(upper, v.sar32::<BITS>(lower))
+    v.add32(upper, v.sra32(lower, BITS))
 }
 
 /// A filter along a row of split words, for as many outputs as there are double words.
 #[inline(always)]
-fn along<V: Lanes, const BITS: u32>(
+fn along<V: AdmVector, const BITS: u32>(
     v: V,
     row: [&[i16]; 2],
     at: usize,
@@ -176,9 +171,9 @@ fn along<V: Lanes, const BITS: u32>(
     dropped::<V, BITS>(v, upper, lower, start, taps)
 }
 
-/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+/// A decoupled image after the CSF: as the signal that is masked, and as the mask of the other image.
 #[derive(Clone, Debug)]
-struct Weighed {
+struct CsfRows {
     /// The last two rows, by band.
     magnitudes: [[Lines<i32>; 3]; 2],
     /// The last three rows, with a neighbour on each side of what is scored.
@@ -187,7 +182,7 @@ struct Weighed {
     centre: [Lines<i32>; 2],
 }
 
-impl Weighed {
+impl CsfRows {
     fn new(len: usize) -> Self {
         Self {
             magnitudes: std::array::from_fn(|_| std::array::from_fn(|_| Lines::new(len))),
@@ -208,8 +203,8 @@ struct Columns {
 #[derive(Clone, Debug)]
 pub struct Rows {
     columns: [Columns; 2],
-    kept: Weighed,
-    added: Weighed,
+    restored: CsfRows,
+    additive: CsfRows,
 }
 
 /// Where the first sample of a row stands in [`Columns`].
@@ -222,8 +217,8 @@ impl Rows {
         let len = columns.output + 3 * words;
         Self {
             columns: [columns_row.clone(), columns_row],
-            kept: Weighed::new(len),
-            added: Weighed::new(len),
+            restored: CsfRows::new(len),
+            additive: CsfRows::new(len),
         }
     }
 }
@@ -252,14 +247,14 @@ pub struct Steps<'a, V, I, const BITS: u32> {
     down: &'a Axis,
     decoupling: &'a Decoupling,
     masking: &'a Long,
-    added_detail: bool,
+    aim: bool,
     fixed: &'a Fixed,
     inputs: &'a [I; 2],
     lows: Option<&'a mut [SplitPlane; 2]>,
     rows: &'a mut Rows,
 }
 
-impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
+impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
     pub fn new(
         lanes: V,
         plan: &'a Plan,
@@ -275,7 +270,7 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
             down: &plan.rows[scale],
             decoupling: &plan.decoupling,
             masking: &plan.long[scale - 1],
-            added_detail: plan.added_detail,
+            aim: plan.aim,
             fixed,
             inputs,
             lows,
@@ -318,7 +313,7 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         let Some(lows) = &mut self.lows else { return };
         let (span, v) = (self.columns.low, self.lanes);
         let len = span.len().next_multiple_of(V::WORDS);
-        let row = self.rows.columns[picture].low.cut(ORIGIN + 2 * span.start - 1, 2 * len + V::DOUBLES);
+        let row = self.rows.columns[picture].low.cut(ORIGIN + 2 * span.start - 1, 2 * len + V::LANES);
         let SplitPlane { upper, lower } = &mut lows[picture];
         let end = span.start + len;
         let out =
@@ -329,36 +324,40 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         );
     }
 
-    fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
+    fn decouple_row<const GAIN: u8, const AIM: bool>(&mut self, y: usize) -> [u64; 3] {
         let (v, span) = (self.lanes, self.columns.detail);
-        let len = span.len().next_multiple_of(V::DOUBLES);
+        let len = span.len().next_multiple_of(V::LANES);
         let front = usize::from(self.columns.touches_edges());
         let first = ORIGIN + 2 * span.start - 1;
         let columns = two!(|i| {
             let Columns { low, high } = &self.rows.columns[i];
-            [low.cut(first, 2 * len + V::DOUBLES), high.cut(first, 2 * len + V::DOUBLES)]
+            [low.cut(first, 2 * len + V::LANES), high.cut(first, 2 * len + V::LANES)]
         });
-        let kept = WeighedRow::new(&mut self.rows.kept, y, front, len);
-        let added = WeighedRow::new(&mut self.rows.added, y, front, len);
+        let restored = CsfRow::new(&mut self.rows.restored, y, front, len);
+        let additive = CsfRow::new(&mut self.rows.additive, y, front, len);
         let (decoupling, masking, scored) = (self.decoupling, self.masking, &self.fixed.scored[..len]);
-        let energy = v.run(
+        let csf_den = v.run(
             #[inline(always)]
-            || weigh_row::<V, BITS, GAIN, ADDED>(v, decoupling, masking, columns, scored, kept, added),
+            || {
+                decouple_row::<V, BITS, GAIN, AIM>(
+                    v, decoupling, masking, columns, scored, restored, additive,
+                )
+            },
         );
         self.finish(y);
-        energy
+        csf_den
     }
 
     /// Clears what was written behind the scored columns, and mirrors neighbours.
     fn finish(&mut self, y: usize) {
         let (len, front) = (self.columns.detail.len(), self.columns.touches_edges());
         let behind = self.inset() + self.columns.scored.len();
-        for weighed in [&mut self.rows.kept, &mut self.rows.added] {
-            for row in &mut weighed.magnitudes[y % 2] {
-                row[behind..behind + V::DOUBLES].fill(0);
+        for csf in [&mut self.rows.restored, &mut self.rows.additive] {
+            for row in &mut csf.magnitudes[y % 2] {
+                row[behind..behind + V::LANES].fill(0);
             }
             if front {
-                let spread = &mut weighed.spread[y % 3];
+                let spread = &mut csf.spread[y % 3];
                 spread[0] = spread[2];
                 spread[len + 1] = spread[len];
             }
@@ -371,7 +370,7 @@ impl<'a, V: Lanes, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
     }
 }
 
-impl<V: Lanes, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS> {
+impl<V: AdmVector, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS> {
     fn transform(&mut self, y: usize, low: bool, detail: bool) {
         for picture in 0..2 {
             self.filter_down(picture, y, detail);
@@ -381,34 +380,30 @@ impl<V: Lanes, I: Input, const BITS: u32> scale::Steps for Steps<'_, V, I, BITS>
         }
     }
 
-    fn weigh(&mut self, y: usize, _scored: bool) -> [u64; 3] {
-        match (self.decoupling.gain(), self.added_detail) {
-            (Gain::None, false) => self.weigh_row::<NONE, false>(y),
-            (Gain::None, true) => self.weigh_row::<NONE, true>(y),
-            (Gain::Hundred, false) => self.weigh_row::<HUNDRED, false>(y),
-            (Gain::Hundred, true) => self.weigh_row::<HUNDRED, true>(y),
-            (Gain::Other, false) => self.weigh_row::<OTHER, false>(y),
-            (Gain::Other, true) => self.weigh_row::<OTHER, true>(y),
-        }
+    fn decouple(&mut self, y: usize, _scored: bool) -> [u64; 3] {
+        by_gain!(self.decoupling.gain(), self.aim, self.decouple_row(y))
     }
 
-    fn mask(&mut self, rows: [usize; 3]) -> Masked {
-        let len = self.columns.scored.len().next_multiple_of(V::DOUBLES);
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked {
+        let len = self.columns.scored.len().next_multiple_of(V::LANES);
         let (v, cubes, inset) = (self.lanes, self.masking.cubes(), self.inset());
-        let (kept, added) = (&self.rows.kept, &self.rows.added);
+        let (restored, additive) = (&self.rows.restored, &self.rows.additive);
         let scored = &self.fixed.scored[inset..inset + len];
         let mask = |signal, mask| {
             v.run(
                 #[inline(always)]
-                || masked_row(v, cubes, signal, mask, scored, rows, inset),
+                || contrast_masked_row(v, cubes, signal, mask, scored, rows, inset),
             )
         };
-        Masked { kept: mask(kept, added), added: if self.added_detail { mask(added, kept) } else { [0; 3] } }
+        Masked {
+            restored: mask(restored, additive),
+            additive: if self.aim { mask(additive, restored) } else { [0; 3] },
+        }
     }
 }
 
 #[inline(always)]
-fn approximation<V: Lanes, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, lower]: [&mut [i16]; 2]) {
+fn approximation<V: AdmVector, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, lower]: [&mut [i16]; 2]) {
     let taps = taps(v, LOW);
     let mut at = 0;
     while at < upper.len() {
@@ -420,25 +415,25 @@ fn approximation<V: Lanes, const BITS: u32>(v: V, row: [&[i16]; 2], [upper, lowe
     }
 }
 
-/// The row of [`Weighed`] that is written.
-struct WeighedRow<'a> {
+/// The row of [`CsfRows`] that is written.
+struct CsfRow<'a> {
     magnitudes: [&'a mut [i32]; 3],
     spread: &'a mut [i32],
     centre: &'a mut [i32],
 }
 
-impl<'a> WeighedRow<'a> {
+impl<'a> CsfRow<'a> {
     /// `front` is how many neighbours are in front of the first column.
-    fn new(weighed: &'a mut Weighed, y: usize, front: usize, len: usize) -> Self {
+    fn new(csf: &'a mut CsfRows, y: usize, front: usize, len: usize) -> Self {
         Self {
-            magnitudes: weighed.magnitudes[y % 2].each_mut().map(|row| &mut row[..len]),
-            spread: &mut weighed.spread[y % 3][front..front + len],
-            centre: &mut weighed.centre[y % 2][..len],
+            magnitudes: csf.magnitudes[y % 2].each_mut().map(|row| &mut row[..len]),
+            spread: &mut csf.spread[y % 3][front..front + len],
+            centre: &mut csf.centre[y % 2][..len],
         }
     }
 
     #[inline(always)]
-    fn store<V: Lanes>(
+    fn store<V: AdmVector>(
         &mut self,
         v: V,
         weights: [V::Int; 3],
@@ -447,53 +442,53 @@ impl<'a> WeighedRow<'a> {
         as_mask: bool,
         at: usize,
     ) {
-        let weighed = three!(|band| weighed(v, bands[band], weights[band]));
+        let csf = three!(|band| csf(v, bands[band], weights[band]));
         if as_signal {
             for band in 0..3 {
-                v.store(self.magnitudes[band], at, v.merge_low(weighed[band][0], weighed[band][1]));
+                v.store(self.magnitudes[band], at, v.merge_low(csf[band][0], csf[band][1]));
             }
         }
         if as_mask {
-            let [spread, own] = thresholds(v, weighed);
+            let [spread, own] = thresholds(v, csf);
             v.store(self.spread, at, spread);
             v.store(self.centre, at, v.sub32(own, spread));
         }
     }
 }
 
-/// Splits and weighs a row. The energy is that of the scored columns.
+/// Decouples a row and applies the CSF. The sums of cubes are the reference's, over the scored columns.
 #[inline(always)]
-fn weigh_row<V: Lanes, const BITS: u32, const GAIN: u8, const ADDED: bool>(
+fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
     v: V,
     decoupling: &Decoupling,
     masking: &Long,
     columns: [[[&[i16]; 2]; 2]; 2],
     scored: &[i32],
-    mut kept: WeighedRow,
-    mut added: WeighedRow,
+    mut restored: CsfRow,
+    mut additive: CsfRow,
 ) -> [u64; 3] {
     let weights = masking.weights();
     let weights = three!(|band| v.splat32(weights[band]));
-    let rounding = masking.energies();
-    let mut energy = [v.splat64(0); 3];
+    let rounding = masking.csf_den_rounding();
+    let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
     while at < scored.len() {
         let o = bands::<V, BITS>(v, columns[0], 2 * at);
         let t = bands::<V, BITS>(v, columns[1], 2 * at);
         let mask = v.load(scored, at);
-        energy = three!(|band| add_energy(v, energy[band], v.and(v.abs32(o[band]), mask), rounding));
-        let rest = kept_detail::<V, GAIN>(v, decoupling, o, t);
+        csf_den = three!(|band| add_csf_den(v, csf_den[band], v.and(v.abs32(o[band]), mask), rounding));
+        let rest = restore::<V, GAIN>(v, decoupling, o, t);
         let more = three!(|band| v.sub32(t[band], rest[band]));
-        kept.store(v, weights, rest, true, ADDED, at);
-        added.store(v, weights, more, ADDED, true, at);
-        at += V::DOUBLES;
+        restored.store(v, weights, rest, true, AIM, at);
+        additive.store(v, weights, more, AIM, true, at);
+        at += V::LANES;
     }
-    three!(|band| v.sum64(energy[band]) as u64)
+    three!(|band| v.sum64(csf_den[band]) as u64)
 }
 
 /// The three detail bands of a picture from the samples at `at` on.
 #[inline(always)]
-fn bands<V: Lanes, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usize) -> [V::Int; 3] {
+fn bands<V: AdmVector, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usize) -> [V::Int; 3] {
     let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
     [
         along::<V, BITS>(v, high, at, LOW_START, low_taps),
@@ -504,21 +499,21 @@ fn bands<V: Lanes, const BITS: u32>(v: V, [low, high]: [[&[i16]; 2]; 2], at: usi
 
 /// Adds cubes. The square's rounding term is a whole unit, not a half.
 #[inline(always)]
-fn add_energy<V: Lanes>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
+fn add_csf_den<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int, rounding: Rounding) -> V::Int {
     let (square_round, cube_round) = (v.splat64(1 << rounding.square), v.splat64(1 << (rounding.cube - 1)));
     let mut sum = sum;
     for sizes in [sizes, v.odd(sizes)] {
         let squared = v.add64(v.mul_even_unsigned(sizes, sizes), square_round);
-        let squared = v.shr64_by(squared, rounding.square);
+        let squared = v.shr64(squared, rounding.square);
         let cubed = v.add64(v.mul_even_unsigned(squared, sizes), cube_round);
-        sum = v.add64(sum, v.shr64_by(cubed, rounding.cube));
+        sum = v.add64(sum, v.shr64(cubed, rounding.cube));
     }
     sum
 }
 
-/// What is kept of the reference's coefficients.
+/// The restored image: what is left of the reference's coefficients.
 #[inline(always)]
-fn kept_detail<V: Lanes, const GAIN: u8>(
+fn restore<V: AdmVector, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -529,7 +524,7 @@ fn kept_detail<V: Lanes, const GAIN: u8>(
         between_zero_and(v, o[band], share)
     });
     let same = same_direction(v, decoupling, o, t);
-    if !v.any(same) {
+    if !v.is_any(same) {
         return rest;
     }
     three!(|band| {
@@ -540,7 +535,7 @@ fn kept_detail<V: Lanes, const GAIN: u8>(
 
 /// `value`, held between zero and a limit of either sign.
 #[inline(always)]
-fn between_zero_and<V: Lanes>(v: V, limit: V::Int, value: V::Int) -> V::Int {
+fn between_zero_and<V: AdmVector>(v: V, limit: V::Int, value: V::Int) -> V::Int {
     let zero = v.splat32(0);
     v.max32(v.min32(value, v.max32(limit, zero)), v.min32(limit, zero))
 }
@@ -548,7 +543,7 @@ fn between_zero_and<V: Lanes>(v: V, limit: V::Int, value: V::Int) -> V::Int {
 /// Coefficients times the gain limit. What is larger than any coefficient may be anything that is. Without a gain there is
 /// still a limit: rounding may have made `rest` larger than the coefficient that it was taken from.
 #[inline(always)]
-fn grown<V: Lanes, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) -> V::Int {
+fn grown<V: AdmVector, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) -> V::Int {
     if GAIN == NONE {
         return rest;
     }
@@ -560,21 +555,21 @@ fn grown<V: Lanes, const GAIN: u8>(v: V, rest: V::Int, decoupling: &Decoupling) 
     v.grown(rest, decoupling.gain_limit())
 }
 
-/// Where the two pictures have the same direction. It is looked for in single precision, which decides nearly always; what
+/// Where the two pictures have the same direction (libvmaf's `angle_flag`). It is looked for in single precision, which decides nearly always; what
 /// is closer than that (all rounding errors together are below 2^-19) is computed again.
 #[inline(always)]
-fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Mask {
+fn same_direction<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Mask {
     let of = two!(|band| v.to_float(o[band]));
     let tf = two!(|band| v.to_float(t[band]));
-    let both = v.mul_add(of[0], tf[0], v.mul_float(of[1], tf[1]));
-    let alone = v.mul_add(of[0], of[0], v.mul_float(of[1], of[1]));
-    let other = v.mul_add(tf[0], tf[0], v.mul_float(tf[1], tf[1]));
+    let both = v.fused(of[0], tf[0], v.mul_float(of[1], tf[1]));
+    let alone = v.fused(of[0], of[0], v.mul_float(of[1], of[1]));
+    let other = v.fused(tf[0], tf[0], v.mul_float(tf[1], tf[1]));
     // Negative if `both` is.
     let square = v.mul_float(both, v.abs_float(both));
     let bound = v.mul_float(alone, other);
-    let difference = v.mul_sub(bound, v.splat_float(decoupling.bound()), square);
+    let difference = v.fused_sub(bound, v.splat_float(decoupling.bound()), square);
     let doubt = v.mul_float(bound, v.splat_float(1.0 / 262_144.0));
-    if v.any(v.less(v.abs_float(difference), doubt)) {
+    if v.is_any(v.less(v.abs_float(difference), doubt)) {
         return same_direction_exactly(v, decoupling, o, t);
     }
     v.at_least(difference, v.splat_float(0.0))
@@ -582,7 +577,7 @@ fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V
 
 #[cold]
 #[inline(never)]
-fn same_direction_exactly<V: Lanes>(
+fn same_direction_exactly<V: AdmVector>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -594,7 +589,7 @@ fn same_direction_exactly<V: Lanes>(
         v.store(&mut values[1][band], 0, t[band]);
     }
     let mut same = [0; MAX_WORDS / 2];
-    for i in 0..V::DOUBLES {
+    for i in 0..V::LANES {
         let pair = |bands: &[[i32; MAX_WORDS / 2]; 2]| [bands[0][i], bands[1][i]];
         same[i] = -i32::from(decoupling.same_direction_long(pair(&values[0]), pair(&values[1])));
     }
@@ -603,14 +598,14 @@ fn same_direction_exactly<V: Lanes>(
 
 /// `(weight * value + 2^27) >> 28` as a double word, its size: of values at even and at odd places.
 #[inline(always)]
-fn weighed<V: Lanes>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
+fn csf<V: AdmVector>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
     let places = [values, v.odd(values)];
-    two!(|i| v.abs32(v.shr64::<28>(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)))))
+    two!(|i| v.abs32(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
 }
 
 /// A thirtieth and a fifteenth of sizes, summed over the bands.
 #[inline(always)]
-fn thresholds<V: Lanes>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
+fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
     let half = v.splat64(-(1 << 31));
     let fractions = [v.splat32(143_165_577), v.splat32(286_331_153)];
     two!(|i| {
@@ -625,17 +620,17 @@ fn thresholds<V: Lanes>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
 
 /// The sums of cubes above the threshold of a row that has all its neighbours.
 #[inline(always)]
-fn masked_row<V: Lanes>(
+fn contrast_masked_row<V: AdmVector>(
     v: V,
     rounding: Rounding,
-    signal: &Weighed,
-    mask: &Weighed,
+    signal: &CsfRows,
+    mask: &CsfRows,
     scored: &[i32],
     rows: [usize; 3],
     inset: usize,
 ) -> [i64; 3] {
     let len = scored.len();
-    let spread = three!(|row| &mask.spread[rows[row] % 3][..len + V::DOUBLES]);
+    let spread = three!(|row| &mask.spread[rows[row] % 3][..len + V::LANES]);
     let centre = &mask.centre[rows[1] % 2][inset..inset + len];
     let magnitudes = three!(|band| &signal.magnitudes[rows[1] % 2][band][inset..inset + len]);
     let mut sums = [v.splat64(0); 3];
@@ -648,13 +643,13 @@ fn masked_row<V: Lanes>(
             let above = v.sub32(v.load(magnitudes[band], at), threshold);
             sums[band] = add_rounded_cubes(v, sums[band], v.max32(above, v.splat32(0)), rounding);
         }
-        at += V::DOUBLES;
+        at += V::LANES;
     }
     three!(|band| unbiased::<V>(v.sum64(sums[band]), rounding.cube, len))
 }
 
 /// Sums over three rows.
 #[inline(always)]
-fn column<V: Lanes>(v: V, rows: [&[i32]; 3], at: usize) -> V::Int {
+fn column<V: AdmVector>(v: V, rows: [&[i32]; 3], at: usize) -> V::Int {
     v.add32(v.add32(v.load(rows[0], at), v.load(rows[1], at)), v.load(rows[2], at))
 }

@@ -1,4 +1,5 @@
-//! The kernels of CPU levels with vectors. They are written once, over the operations of [`Lanes`].
+//! The kernels of CPU levels with vectors. They are written once, over the operations of [`Vector`](crate::simd::Vector) and
+//! [`AdmVector`].
 //!
 //! Rows are worked on in whole registers: scratch rows are longer than what is read of them, and what is computed behind
 //! the last column is masked out of the sums.
@@ -63,22 +64,42 @@ macro_rules! four {
     };
 }
 
-mod lanes;
+/// Calls a method with the kind of gain limit, and whether AIM is computed, as constants that it is compiled for.
+macro_rules! by_gain {
+    ($gain:expr, $aim:expr, $this:ident.$method:ident($($argument:expr),*)) => {
+        match ($gain, $aim) {
+            (Gain::None, false) => $this.$method::<NONE, false>($($argument),*),
+            (Gain::None, true) => $this.$method::<NONE, true>($($argument),*),
+            (Gain::Hundred, false) => $this.$method::<HUNDRED, false>($($argument),*),
+            (Gain::Hundred, true) => $this.$method::<HUNDRED, true>($($argument),*),
+            (Gain::Other, false) => $this.$method::<OTHER, false>($($argument),*),
+            (Gain::Other, true) => $this.$method::<OTHER, true>($($argument),*),
+        }
+    };
+}
+
 mod long;
+mod ops;
 mod short;
 
-pub use lanes::Lanes;
-#[allow(unused_imports)]
-pub use lanes::{TO_INTEGER, TO_SHARE};
+pub use ops::AdmVector;
+#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+pub use ops::{TO_INTEGER, TO_SHARE};
 pub use short::Source;
 
 use visus_video::Plane;
 
+use super::decouple::Gain;
 use super::geometry::SCALES;
 use super::plan::Plan;
 use super::scalar::Scalar;
 use super::scale::{LowPlane, run};
 use super::score::AdmSums;
+
+/// [`Gain`] as a constant.
+const NONE: u8 = Gain::None as u8;
+const HUNDRED: u8 = Gain::Hundred as u8;
+const OTHER: u8 = Gain::Other as u8;
 
 /// Words of the widest register.
 const MAX_WORDS: usize = 32;
@@ -106,7 +127,7 @@ pub struct Vectors<V> {
     scalar: Option<Box<Scalar>>,
 }
 
-impl<V: Lanes> Vectors<V> {
+impl<V: AdmVector> Vectors<V> {
     pub fn new(lanes: V, plan: &Plan) -> Self {
         let size = |scale: usize| (plan.columns[scale].output, plan.rows[scale].output);
         let split = |scale: usize| std::array::from_fn(|_| long::SplitPlane::new(size(scale), V::WORDS));

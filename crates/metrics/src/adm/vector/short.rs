@@ -11,7 +11,7 @@
 
 use visus_video::{Plane, Sample};
 
-use super::{Lanes, MAX_WORDS};
+use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
 use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{LIFT, Rounding, Short};
@@ -20,11 +20,6 @@ use crate::adm::scale::{self, LowPlane, Masked};
 use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
 use crate::simd::{Lines, Number};
 
-/// [`Gain`] as a constant that kernels are compiled for.
-const NONE: u8 = Gain::None as u8;
-const HUNDRED: u8 = Gain::Hundred as u8;
-const OTHER: u8 = Gain::Other as u8;
-
 /// What samples are to the kernels.
 pub trait Source: Sample + Number {
     /// What is subtracted from samples to make them signed words.
@@ -32,10 +27,10 @@ pub trait Source: Sample + Number {
     /// Whether samples can be larger than the bit depth says.
     const MAY_EXCEED: bool;
 
-    fn words<V: Lanes>(v: V, row: &[Self], at: usize) -> V::Int;
+    fn words<V: AdmVector>(v: V, row: &[Self], at: usize) -> V::Int;
 
     /// Sums of the pass down the columns, dropped by the bit depth, as words.
-    fn drop_depth<V: Lanes>(v: V, sums: [V::Int; 2], bits: u32) -> V::Int;
+    fn drop_depth<V: AdmVector>(v: V, sums: [V::Int; 2], bits: u32) -> V::Int;
 }
 
 impl Source for u8 {
@@ -43,13 +38,13 @@ impl Source for u8 {
     const MAY_EXCEED: bool = false;
 
     #[inline(always)]
-    fn words<V: Lanes>(v: V, row: &[Self], at: usize) -> V::Int {
+    fn words<V: AdmVector>(v: V, row: &[Self], at: usize) -> V::Int {
         v.load_bytes(row, at)
     }
 
     #[inline(always)]
-    fn drop_depth<V: Lanes>(v: V, sums: [V::Int; 2], _bits: u32) -> V::Int {
-        v.join(two!(|i| v.sar32::<8>(sums[i])))
+    fn drop_depth<V: AdmVector>(v: V, sums: [V::Int; 2], _bits: u32) -> V::Int {
+        v.join(two!(|i| v.sra32(sums[i], 8)))
     }
 }
 
@@ -58,14 +53,14 @@ impl Source for u16 {
     const MAY_EXCEED: bool = true;
 
     #[inline(always)]
-    fn words<V: Lanes>(v: V, row: &[Self], at: usize) -> V::Int {
+    fn words<V: AdmVector>(v: V, row: &[Self], at: usize) -> V::Int {
         v.xor(v.load(row, at), v.splat16(i16::MIN))
     }
 
     /// Samples larger than the depth allows may not fit a word; their upper bits are lost.
     #[inline(always)]
-    fn drop_depth<V: Lanes>(v: V, sums: [V::Int; 2], bits: u32) -> V::Int {
-        v.join_high(two!(|i| v.shl32_by(sums[i], 16 - bits)))
+    fn drop_depth<V: AdmVector>(v: V, sums: [V::Int; 2], bits: u32) -> V::Int {
+        v.join_high(two!(|i| v.shl32(sums[i], 16 - bits)))
     }
 }
 
@@ -76,9 +71,9 @@ struct Columns {
     high: Lines<i16>,
 }
 
-/// Split detail, weighed: as the signal that is masked, and as the mask of the other.
+/// A decoupled image after the CSF: as the signal that is masked, and as the mask of the other image.
 #[derive(Clone, Debug)]
-struct Weighed {
+struct CsfRows {
     /// The last two rows: sizes of coefficients, by band.
     sizes: [[Lines<i16>; 3]; 2],
     /// The last three rows, at even and at odd places.
@@ -87,7 +82,7 @@ struct Weighed {
     centre: [[Lines<i32>; 2]; 2],
 }
 
-impl Weighed {
+impl CsfRows {
     fn new(len: usize) -> Self {
         let halves = || std::array::from_fn(|_| Lines::new(len / 2));
         Self {
@@ -104,8 +99,8 @@ pub struct Rows {
     columns: [Columns; 2],
     /// Where the first sample of a row stands in `columns`, so that the first one that detail needs starts a line.
     origin: usize,
-    kept: Weighed,
-    added: Weighed,
+    restored: CsfRows,
+    additive: CsfRows,
     /// All bits of columns that are scored, counted like those with detail.
     scored: Lines<i16>,
     /// The same counted from the first that is scored, at even and at odd places.
@@ -123,8 +118,8 @@ impl Rows {
         let mut rows = Self {
             columns: [columns_row.clone(), columns_row],
             origin,
-            kept: Weighed::new(len),
-            added: Weighed::new(len),
+            restored: CsfRows::new(len),
+            additive: CsfRows::new(len),
             scored: Lines::new(len),
             inside: std::array::from_fn(|_| Lines::new(len / 2)),
         };
@@ -142,8 +137,8 @@ struct Kernel<'a> {
     decoupling: &'a Decoupling,
     masking: &'a Short,
     bits: u32,
-    /// Whether what was added is scored.
-    added_detail: bool,
+    /// Whether the additive image is scored as well (AIM).
+    aim: bool,
 }
 
 /// The first scale of a pair of pictures.
@@ -159,7 +154,7 @@ pub struct Steps<'a, V, S> {
     exceeds: bool,
 }
 
-impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
+impl<'a, V: AdmVector, S: Source> Steps<'a, V, S> {
     pub fn new(
         lanes: V,
         plan: &'a Plan,
@@ -171,7 +166,7 @@ impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
             decoupling: &plan.decoupling,
             masking: &plan.short,
             bits: u32::from(plan.bits),
-            added_detail: plan.added_detail,
+            aim: plan.aim,
         };
         Self {
             lanes,
@@ -222,19 +217,19 @@ impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
         }
     }
 
-    fn weigh_row<const GAIN: u8, const ADDED: bool>(&mut self, y: usize) -> [u64; 3] {
+    fn decouple_row<const GAIN: u8, const AIM: bool>(&mut self, y: usize) -> [u64; 3] {
         let len = self.columns.detail.len().next_multiple_of(V::WORDS);
         let (v, kernel, rows) = (self.lanes, &self.kernel, &mut *self.rows);
         let first = rows.origin + 2 * self.columns.detail.start - 1;
-        let energy = v.run(
+        let csf_den = v.run(
             #[inline(always)]
-            || weigh_row::<V, GAIN, ADDED>(v, kernel, first, len, y, rows),
+            || decouple_row::<V, GAIN, AIM>(v, kernel, first, len, y, rows),
         );
         let behind = self.columns.scored.len() + 1;
-        for sizes in rows.kept.sizes[y % 2].iter_mut().chain(&mut rows.added.sizes[y % 2]) {
+        for sizes in rows.restored.sizes[y % 2].iter_mut().chain(&mut rows.additive.sizes[y % 2]) {
             sizes[behind..behind + V::WORDS].fill(0);
         }
-        energy
+        csf_den
     }
 
     fn approximation(&mut self, picture: usize, y: usize) {
@@ -254,7 +249,7 @@ impl<'a, V: Lanes, S: Source> Steps<'a, V, S> {
     }
 }
 
-impl<V: Lanes, S: Source> scale::Steps for Steps<'_, V, S> {
+impl<V: AdmVector, S: Source> scale::Steps for Steps<'_, V, S> {
     fn transform(&mut self, y: usize, low: bool, detail: bool) {
         for picture in 0..2 {
             self.filter_down(picture, y, detail);
@@ -264,48 +259,41 @@ impl<V: Lanes, S: Source> scale::Steps for Steps<'_, V, S> {
         }
     }
 
-    fn weigh(&mut self, y: usize, _scored: bool) -> [u64; 3] {
-        match (self.kernel.decoupling.gain(), self.kernel.added_detail) {
-            (Gain::None, false) => self.weigh_row::<NONE, false>(y),
-            (Gain::None, true) => self.weigh_row::<NONE, true>(y),
-            (Gain::Hundred, false) => self.weigh_row::<HUNDRED, false>(y),
-            (Gain::Hundred, true) => self.weigh_row::<HUNDRED, true>(y),
-            (Gain::Other, false) => self.weigh_row::<OTHER, false>(y),
-            (Gain::Other, true) => self.weigh_row::<OTHER, true>(y),
-        }
+    fn decouple(&mut self, y: usize, _scored: bool) -> [u64; 3] {
+        by_gain!(self.kernel.decoupling.gain(), self.kernel.aim, self.decouple_row(y))
     }
 
-    fn mask(&mut self, rows: [usize; 3]) -> Masked {
+    fn contrast_mask(&mut self, rows: [usize; 3]) -> Masked {
         let len = self.columns.scored.len().next_multiple_of(V::WORDS);
         let (v, kernel, rows_of) = (self.lanes, &self.kernel, &self.rows);
-        let (kept, added, inside) = (&rows_of.kept, &rows_of.added, &rows_of.inside);
+        let (restored, additive, inside) = (&rows_of.restored, &rows_of.additive, &rows_of.inside);
         let mask = |signal, mask| {
             v.run(
                 #[inline(always)]
-                || masked_row(v, kernel, signal, mask, inside, rows, len),
+                || contrast_masked_row(v, kernel, signal, mask, inside, rows, len),
             )
         };
         Masked {
-            kept: mask(kept, added),
-            added: if kernel.added_detail { mask(added, kept) } else { [0; 3] },
+            restored: mask(restored, additive),
+            additive: if kernel.aim { mask(additive, restored) } else { [0; 3] },
         }
     }
 }
 
 /// A filter's four taps as two pairs of words.
 #[inline(always)]
-pub fn taps<V: Lanes>(v: V, taps: [i32; 4]) -> [V::Int; 2] {
+pub fn taps<V: AdmVector>(v: V, taps: [i32; 4]) -> [V::Int; 2] {
     two!(|i| v.splat32(taps[2 * i] & 0xffff | taps[2 * i + 1] << 16))
 }
 
 /// Both pairs of a filter's taps.
 #[inline(always)]
-pub fn dots<V: Lanes>(v: V, start: V::Int, first: V::Int, second: V::Int, taps: [V::Int; 2]) -> V::Int {
+pub fn dots<V: AdmVector>(v: V, start: V::Int, first: V::Int, second: V::Int, taps: [V::Int; 2]) -> V::Int {
     v.dot(v.dot(start, first, taps[0]), second, taps[1])
 }
 
 #[inline(always)]
-fn down<V: Lanes, S: Source, const DETAIL: bool>(
+fn down<V: AdmVector, S: Source, const DETAIL: bool>(
     v: V,
     rows: [&[S]; 4],
     soon: [&[S]; 2],
@@ -339,7 +327,7 @@ fn down<V: Lanes, S: Source, const DETAIL: bool>(
 
 /// A filter along a row, for as many outputs as there are words, the first of them centred one behind `at`.
 #[inline(always)]
-fn along<V: Lanes>(v: V, row: &[i16], at: usize, taps: [V::Int; 2]) -> V::Int {
+fn along<V: AdmVector>(v: V, row: &[i16], at: usize, taps: [V::Int; 2]) -> V::Int {
     let round = v.splat32(1 << 15);
     let first = dots(v, round, v.load(row, at), v.load(row, at + 2), taps);
     let second = dots(v, round, v.load(row, at + V::WORDS), v.load(row, at + V::WORDS + 2), taps);
@@ -352,7 +340,7 @@ const LARGEST: i16 = 23412;
 
 /// Whether one is larger than [`LARGEST`].
 #[inline(always)]
-fn approximation<V: Lanes, S: Source>(v: V, row: &[i16], out: &mut [i16]) -> bool {
+fn approximation<V: AdmVector, S: Source>(v: V, row: &[i16], out: &mut [i16]) -> bool {
     let taps = taps(v, LOW);
     let mut exceeding = v.splat16(0);
     let mut at = 0;
@@ -367,9 +355,9 @@ fn approximation<V: Lanes, S: Source>(v: V, row: &[i16], out: &mut [i16]) -> boo
     v.any_negative16(exceeding)
 }
 
-/// Splits and weighs a row; the bands' first samples stand at `first`. The energy is that of the scored columns.
+/// Decouples a row and applies the CSF; the bands' first samples stand at `first`. The sums of cubes are the reference's, over the scored columns.
 #[inline(always)]
-fn weigh_row<V: Lanes, const GAIN: u8, const ADDED: bool>(
+fn decouple_row<V: AdmVector, const GAIN: u8, const AIM: bool>(
     v: V,
     kernel: &Kernel,
     first: usize,
@@ -377,49 +365,49 @@ fn weigh_row<V: Lanes, const GAIN: u8, const ADDED: bool>(
     y: usize,
     rows: &mut Rows,
 ) -> [u64; 3] {
-    let samples = first..first + 2 * len + V::DOUBLES;
+    let samples = first..first + 2 * len + V::LANES;
     let columns = two!(|i| [&rows.columns[i].low[samples.clone()], &rows.columns[i].high[samples.clone()]]);
     let scored = &rows.scored[..len];
-    let mut kept = WeighedRow::new(&mut rows.kept, y, len);
-    let mut added = WeighedRow::new(&mut rows.added, y, len);
-    let mut energy = [v.splat64(0); 3];
+    let mut restored = CsfRow::new(&mut rows.restored, y, len);
+    let mut additive = CsfRow::new(&mut rows.additive, y, len);
+    let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
     while at < len {
         let (o, t) = (bands(v, columns[0], 2 * at), bands(v, columns[1], 2 * at));
         let sizes = three!(|band| v.abs16(o[band]));
         let mask = v.load(scored, at);
-        energy = three!(|band| add_cubes(v, energy[band], v.and(sizes[band], mask)));
-        let rest = kept_detail::<V, GAIN>(v, kernel.decoupling, o, t, sizes);
+        csf_den = three!(|band| add_cubes(v, csf_den[band], v.and(sizes[band], mask)));
+        let rest = restore::<V, GAIN>(v, kernel.decoupling, o, t, sizes);
         let more = three!(|band| v.sub16(t[band], rest[band]));
-        kept.store_sizes(v, rest, at);
-        added.store_thresholds(v, kernel.masking, more, at);
-        if ADDED {
-            added.store_sizes(v, more, at);
-            kept.store_thresholds(v, kernel.masking, rest, at);
+        restored.store_sizes(v, rest, at);
+        additive.store_thresholds(v, kernel.masking, more, at);
+        if AIM {
+            additive.store_sizes(v, more, at);
+            restored.store_thresholds(v, kernel.masking, rest, at);
         }
         at += V::WORDS;
     }
-    three!(|band| v.sum64(energy[band]) as u64)
+    three!(|band| v.sum64(csf_den[band]) as u64)
 }
 
-/// The row of [`Weighed`] that is written.
-struct WeighedRow<'a> {
+/// The row of [`CsfRows`] that is written.
+struct CsfRow<'a> {
     sizes: [&'a mut [i16]; 3],
     spread: [&'a mut [i32]; 2],
     centre: [&'a mut [i32]; 2],
 }
 
-impl<'a> WeighedRow<'a> {
-    fn new(weighed: &'a mut Weighed, y: usize, len: usize) -> Self {
+impl<'a> CsfRow<'a> {
+    fn new(csf: &'a mut CsfRows, y: usize, len: usize) -> Self {
         Self {
-            sizes: weighed.sizes[y % 2].each_mut().map(|row| &mut row[..len]),
-            spread: weighed.spread[y % 3].each_mut().map(|row| &mut row[..len / 2]),
-            centre: weighed.centre[y % 2].each_mut().map(|row| &mut row[..len / 2]),
+            sizes: csf.sizes[y % 2].each_mut().map(|row| &mut row[..len]),
+            spread: csf.spread[y % 3].each_mut().map(|row| &mut row[..len / 2]),
+            centre: csf.centre[y % 2].each_mut().map(|row| &mut row[..len / 2]),
         }
     }
 
     #[inline(always)]
-    fn store_sizes<V: Lanes>(&mut self, v: V, bands: [V::Int; 3], at: usize) {
+    fn store_sizes<V: AdmVector>(&mut self, v: V, bands: [V::Int; 3], at: usize) {
         for band in 0..3 {
             v.store(self.sizes[band], at, v.abs16(bands[band]));
         }
@@ -427,7 +415,7 @@ impl<'a> WeighedRow<'a> {
 
     /// What coefficients add to the masking threshold of their neighbours and to their own.
     #[inline(always)]
-    fn store_thresholds<V: Lanes>(&mut self, v: V, masking: &Short, bands: [V::Int; 3], at: usize) {
+    fn store_thresholds<V: AdmVector>(&mut self, v: V, masking: &Short, bands: [V::Int; 3], at: usize) {
         let [spread, centre] = thresholds(v, masking, bands);
         for place in 0..2 {
             v.store(self.spread[place], at / 2, spread[place]);
@@ -438,16 +426,16 @@ impl<'a> WeighedRow<'a> {
 
 /// The three detail bands of a picture from the samples at `at` on.
 #[inline(always)]
-fn bands<V: Lanes>(v: V, [low, high]: [&[i16]; 2], at: usize) -> [V::Int; 3] {
+fn bands<V: AdmVector>(v: V, [low, high]: [&[i16]; 2], at: usize) -> [V::Int; 3] {
     let (low_taps, high_taps) = (taps(v, LOW), taps(v, HIGH));
     [along(v, high, at, low_taps), along(v, low, at, high_taps), along(v, high, at, high_taps)]
 }
 
 /// Adds the cubes of words.
 #[inline(always)]
-fn add_cubes<V: Lanes>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
+fn add_cubes<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
     let mut sum = sum;
-    for sizes in split(v, sizes) {
+    for sizes in even_and_odd(v, sizes) {
         let squares = v.products(sizes, sizes);
         sum = v.add64(sum, v.mul_even_unsigned(squares, sizes));
         sum = v.add64(sum, v.mul_even_unsigned(v.odd(squares), v.odd(sizes)));
@@ -457,13 +445,13 @@ fn add_cubes<V: Lanes>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
 
 /// Unsigned words at even and at odd places.
 #[inline(always)]
-fn split<V: Lanes>(v: V, words: V::Int) -> [V::Int; 2] {
-    [v.and(words, v.splat32(0xffff)), v.shr32::<16>(words)]
+fn even_and_odd<V: AdmVector>(v: V, words: V::Int) -> [V::Int; 2] {
+    [v.and(words, v.splat32(0xffff)), v.shr32(words, 16)]
 }
 
-/// What is kept of the reference's coefficients.
+/// The restored image: what is left of the reference's coefficients.
 #[inline(always)]
-fn kept_detail<V: Lanes, const GAIN: u8>(
+fn restore<V: AdmVector, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     o: [V::Int; 3],
@@ -472,7 +460,7 @@ fn kept_detail<V: Lanes, const GAIN: u8>(
 ) -> [V::Int; 3] {
     let largest = v.max16(v.max16(sizes[0], sizes[1]), sizes[2]);
     if v.any_negative16(v.add16(largest, largest)) {
-        return large_kept_detail(v, decoupling, o, t);
+        return restore_large(v, decoupling, o, t);
     }
     let limits = if GAIN == NONE {
         o
@@ -489,26 +477,26 @@ fn kept_detail<V: Lanes, const GAIN: u8>(
 
 /// Coefficients times the gain limit, saturated.
 #[inline(always)]
-fn grown<V: Lanes, const GAIN: u8>(v: V, o: V::Int, decoupling: &Decoupling) -> V::Int {
+fn grown<V: AdmVector, const GAIN: u8>(v: V, o: V::Int, decoupling: &Decoupling) -> V::Int {
     if GAIN == HUNDRED {
         // 328 * 100 is the first product that is too large.
         let held = v.min16(v.max16(o, v.splat16(-328)), v.splat16(328));
-        let half = v.mul16(held, v.splat16(50));
+        let half = v.mul_low16(held, v.splat16(50));
         return v.add_saturating16(half, half);
     }
     let limit = v.splat32(i32::from(i16::MAX));
-    let places = [v.sar32::<16>(v.shl32::<16>(o)), v.sar32::<16>(o)];
+    let places = [v.sra32(v.shl32(o, 16), 16), v.sra32(o, 16)];
     let grown = two!(|i| {
         let grown = v.grown(places[i], decoupling.gain_limit());
         v.max32(v.min32(grown, limit), v.sub32(v.splat32(0), limit))
     });
-    v.or(v.and(grown[0], v.splat32(0xffff)), v.shl32::<16>(grown[1]))
+    v.or(v.and(grown[0], v.splat32(0xffff)), v.shl32(grown[1], 16))
 }
 
-/// All bits of words where the two pictures have the same direction. It is looked for in single precision, which decides
+/// All bits of words where the two pictures have the same direction (libvmaf's `angle_flag`). It is looked for in single precision, which decides
 /// nearly always; what is closer than that (the comparison's rounding errors are below 2^-22) is computed again.
 #[inline(always)]
-fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Int {
+fn same_direction<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Int {
     let (o_pairs, t_pairs) = (v.interleave(o[0], o[1]), v.interleave(t[0], t[1]));
     let limit = v.splat_float(decoupling.bound());
     let decided = two!(|i| {
@@ -518,20 +506,20 @@ fn same_direction<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V
         // Negative if `both` is.
         let square = v.mul_float(both, v.abs_float(both));
         let bound = v.mul_float(alone, other);
-        let difference = v.mul_sub(bound, limit, square);
+        let difference = v.fused_sub(bound, limit, square);
         let doubt = v.less(v.abs_float(difference), v.mul_float(bound, v.splat_float(1.0 / 1_048_576.0)));
         (v.at_least(difference, v.splat_float(0.0)), doubt)
     });
-    if v.any(v.either(decided[0].1, decided[1].1)) {
+    if v.is_any(v.either(decided[0].1, decided[1].1)) {
         return same_direction_exactly(v, decoupling, o, t);
     }
-    v.join(two!(|i| v.bits(decided[i].0)))
+    v.join(two!(|i| v.mask_bits(decided[i].0)))
 }
 
 type Block = [i16; MAX_WORDS];
 
 #[inline(always)]
-fn unload<V: Lanes>(v: V, words: V::Int) -> Block {
+fn unload<V: AdmVector>(v: V, words: V::Int) -> Block {
     let mut block = [0; MAX_WORDS];
     v.store(&mut block, 0, words);
     block
@@ -539,7 +527,12 @@ fn unload<V: Lanes>(v: V, words: V::Int) -> Block {
 
 #[cold]
 #[inline(never)]
-fn same_direction_exactly<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> V::Int {
+fn same_direction_exactly<V: AdmVector>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+) -> V::Int {
     let (o, t) = (o.map(|band| unload(v, band)), t.map(|band| unload(v, band)));
     let mut same = [0; MAX_WORDS];
     for i in 0..V::WORDS {
@@ -551,35 +544,35 @@ fn same_direction_exactly<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3
 
 #[cold]
 #[inline(never)]
-fn large_kept_detail<V: Lanes>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> [V::Int; 3] {
+fn restore_large<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> [V::Int; 3] {
     let wide = |bands: [V::Int; 3]| bands.map(|band| unload(v, band).map(i32::from));
     let (o, t) = (wide(o), wide(t));
-    let (mut kept, mut added) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
-    decoupling.split_short(
+    let (mut restored, mut additive) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
+    decoupling.decouple_short(
         o.each_ref().map(|band| &band[..]),
         t.each_ref().map(|band| &band[..]),
-        kept.each_mut().map(|band| &mut band[..]),
-        added.each_mut().map(|band| &mut band[..]),
+        restored.each_mut().map(|band| &mut band[..]),
+        additive.each_mut().map(|band| &mut band[..]),
     );
-    kept.map(|band| v.load(&band.map(|value| value as i16), 0))
+    restored.map(|band| v.load(&band.map(|value| value as i16), 0))
 }
 
 #[inline(always)]
-fn thresholds<V: Lanes>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
+fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
     let [straight, _, diagonal] = masking.weights();
-    let weighed = [
-        weighed_straight(v, bands[0], straight),
-        weighed_straight(v, bands[1], straight),
-        weighed_diagonal(v, bands[2], diagonal),
+    let csf = [
+        csf_straight(v, bands[0], straight),
+        csf_straight(v, bands[1], straight),
+        csf_diagonal(v, bands[2], diagonal),
     ];
     // A size of 2^15 is one that the operations below take for a negative one.
-    if v.any_negative16(v.or(v.or(weighed[0], weighed[1]), weighed[2])) {
+    if v.any_negative16(v.or(v.or(csf[0], csf[1]), csf[2])) {
         return exact_thresholds(v, masking, bands);
     }
     let mut spread = [v.splat32(0); 2];
     let mut own = [v.splat32(0); 2];
     let places = [v.splat32(1), v.splat32(1 << 16)];
-    for size in weighed {
+    for size in csf {
         let twice = v.add16(size, size);
         // (4369 x + 2^11) >> 12 and (8738 x + 2^11) >> 12, less 2 x.
         let thirtieth = v.add16(v.mul_round16(size, v.splat16(-30584)), twice);
@@ -594,7 +587,7 @@ fn thresholds<V: Lanes>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 
 
 /// `(weight * a + 2^14) >> 15` as a word, its size.
 #[inline(always)]
-fn weighed_straight<V: Lanes>(v: V, a: V::Int, weight: u16) -> V::Int {
+fn csf_straight<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
     // As a signed word the weight is too small by 2^16 if it has its top bit; twice `a` is missing then.
     let missing = v.and(v.add16(a, a), v.splat16(weight as i16 >> 15));
     v.abs16(v.add16(v.mul_round16(a, v.splat16(weight as i16)), missing))
@@ -602,7 +595,7 @@ fn weighed_straight<V: Lanes>(v: V, a: V::Int, weight: u16) -> V::Int {
 
 /// `(weight * a + 2^16 - 1) >> 17` as a word, its size: half of the quotient by 2^16 that is rounded up.
 #[inline(always)]
-fn weighed_diagonal<V: Lanes>(v: V, a: V::Int, weight: u16) -> V::Int {
+fn csf_diagonal<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
     let zero = v.splat16(0);
     let negative = v.sub16(zero, a);
     let missing = v.and(negative, v.splat16(weight as i16 >> 15));
@@ -612,7 +605,7 @@ fn weighed_diagonal<V: Lanes>(v: V, a: V::Int, weight: u16) -> V::Int {
 
 #[cold]
 #[inline(never)]
-fn exact_thresholds<V: Lanes>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
+fn exact_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
     let bands = bands.map(|band| unload(v, band).map(i32::from));
     let (mut spread, mut centre) = ([0; MAX_WORDS], [0; MAX_WORDS]);
     use crate::adm::masking::Masking;
@@ -627,17 +620,17 @@ fn exact_thresholds<V: Lanes>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V:
 
 /// The sums of cubes above the threshold of a row that has all its neighbours.
 #[inline(always)]
-fn masked_row<V: Lanes>(
+fn contrast_masked_row<V: AdmVector>(
     v: V,
     kernel: &Kernel,
-    signal: &Weighed,
-    mask: &Weighed,
+    signal: &CsfRows,
+    mask: &CsfRows,
     inside: &[Lines<i32>; 2],
     rows: [usize; 3],
     len: usize,
 ) -> [i64; 3] {
     // One register more, for the neighbours.
-    let half = len / 2 + V::DOUBLES;
+    let half = len / 2 + V::LANES;
     let spread = three!(|row| two!(|place| &mask.spread[rows[row] % 3][place][..half]));
     let centre = two!(|place| &mask.centre[rows[1] % 2][place][..half]);
     let inside = two!(|place| &inside[place][..half]);
@@ -649,11 +642,11 @@ fn masked_row<V: Lanes>(
     let mut at = 0;
     while at < len {
         let thresholds = row_thresholds(v, spread, centre, inside, at / 2);
-        let straight = two!(|place| v.shl32::<{ LIFT[0] }>(thresholds[place]));
-        let diagonal = two!(|place| v.shl32::<{ LIFT[2] }>(thresholds[place]));
+        let straight = two!(|place| v.shl32(thresholds[place], LIFT[0]));
+        let diagonal = two!(|place| v.shl32(thresholds[place], LIFT[2]));
         for band in 0..3 {
             let thresholds = if band == 2 { diagonal } else { straight };
-            let sizes = split(v, v.load(sizes[band], at + 1));
+            let sizes = even_and_odd(v, v.load(sizes[band], at + 1));
             for place in 0..2 {
                 let magnitude = v.mul32(sizes[place], weights[band]);
                 let above = v.max32(v.sub32(magnitude, thresholds[place]), v.splat32(0));
@@ -667,7 +660,7 @@ fn masked_row<V: Lanes>(
 
 /// The thresholds of scored columns at even and at odd places; the first of them has place 1 among those with detail.
 #[inline(always)]
-fn row_thresholds<V: Lanes>(
+fn row_thresholds<V: AdmVector>(
     v: V,
     spread: [[&[i32]; 2]; 3],
     centre: [&[i32]; 2],
@@ -684,7 +677,7 @@ fn row_thresholds<V: Lanes>(
 
 /// Sums over three rows.
 #[inline(always)]
-fn column<V: Lanes>(v: V, rows: [[&[i32]; 2]; 3], place: usize, at: usize) -> V::Int {
+fn column<V: AdmVector>(v: V, rows: [[&[i32]; 2]; 3], place: usize, at: usize) -> V::Int {
     let [above, here, below] = three!(|row| v.load(rows[row][place], at));
     v.add32(v.add32(above, here), below)
 }
@@ -692,13 +685,13 @@ fn column<V: Lanes>(v: V, rows: [[&[i32]; 2]; 3], place: usize, at: usize) -> V:
 /// Adds cubes of numbers that are not negative; squares and cubes are rounded after a shift. A square that does not fit a
 /// double word wraps.
 #[inline(always)]
-pub fn add_rounded_cubes<V: Lanes>(v: V, sum: V::Int, above: V::Int, rounding: Rounding) -> V::Int {
+pub fn add_rounded_cubes<V: AdmVector>(v: V, sum: V::Int, above: V::Int, rounding: Rounding) -> V::Int {
     let square_round = v.splat64(1 << (rounding.square - 1));
     let cube_round = v.splat64(V::SHIFT_BIAS.wrapping_add(1 << (rounding.cube - 1)));
     let mut sum = sum;
     for above in [above, v.odd(above)] {
         let squared = v.add64(v.mul_even_unsigned(above, above), square_round);
-        let squared = v.shr64_by(squared, rounding.square);
+        let squared = v.shr64(squared, rounding.square);
         sum = v.add64(sum, v.shift64(v.add64(v.mul_even(squared, above), cube_round), rounding.cube));
     }
     sum
@@ -706,7 +699,7 @@ pub fn add_rounded_cubes<V: Lanes>(v: V, sum: V::Int, above: V::Int, rounding: R
 
 /// Takes back what the bias of a level's shifts has added to a sum of `count` numbers.
 #[inline(always)]
-pub fn unbiased<V: Lanes>(sum: i64, shift: u32, count: usize) -> i64 {
+pub fn unbiased<V: AdmVector>(sum: i64, shift: u32, count: usize) -> i64 {
     let bias = (V::SHIFT_BIAS as u64 >> shift) as i64;
     sum.wrapping_sub(bias.wrapping_mul(count as i64))
 }

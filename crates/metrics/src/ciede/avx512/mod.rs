@@ -3,7 +3,7 @@
 //! The method is that of [`group`](super::group), estimates and what is done about doubts included, with what these
 //! instructions have and plain code cannot say: guesses of reciprocal roots, tables that lie in registers, and masks.
 //! A square root by the processor takes as long as fifteen multiplications; from a guess it takes seven.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 mod known;
 mod labs;

@@ -1,7 +1,6 @@
 //! Figures of the estimates: coefficients of polynomials that are nearly the best ones, and tables of 16 entries or less,
 //! which one instruction looks up.
-// Sines and powers hold well-known figures among others; as rows of a table they are better written alike.
-#![allow(clippy::approx_constant)]
+#![expect(clippy::approx_constant, reason = "rows of a table hold well-known figures among others")]
 
 /// `asin(s) = s + s^3 ASIN(s^2)` for `|s|` up to 0.0745.
 pub const ASIN: [f64; 4] =

@@ -5,14 +5,14 @@ use super::super::lab::{Converter, Yuv};
 use super::super::labs::{GROUP, Pixels};
 use super::{Grouped, doubtful};
 use crate::Level;
-use crate::made::Noise;
 use crate::simd::avx512::Avx512;
+use crate::testing::{self, Noise};
 
-/// Runs `check` where the machine has AVX-512.
+/// Runs `check` where the machine has AVX-512; see [`testing::pass_over`].
 pub fn with_avx512(check: impl FnOnce(Avx512)) {
     match Avx512::new(Level::Avx512) {
         Some(proof) => check(proof),
-        None => eprintln!("passed over: this machine has no AVX-512"),
+        None => testing::pass_over(&Level::Avx512.to_string()),
     }
 }
 

@@ -11,8 +11,8 @@ use crate::simd::Vector;
 fn filtered<S: Vector, const SCALE: usize, const PLANES: usize>(
     s: S,
     planes: [&[i16]; PLANES],
-    start: [S::V; PLANES],
-) -> [[S::V; 2]; PLANES] {
+    start: [S::Int; PLANES],
+) -> [[S::Int; 2]; PLANES] {
     let mut sums = [[start[0]; 2]; PLANES];
     for plane in 0..PLANES {
         sums[plane] = [start[plane]; 2];
@@ -118,7 +118,7 @@ fn moments_of<S: Vector, const SCALE: usize>(s: S, planes: [&[i16]; 8], out: &mu
 
 /// A central moment: the high and low words of a product's mean, less the product of the means.
 #[inline(always)]
-fn store_central<S: Vector>(s: S, words: [[S::V; 2]; 2], a: [S::V; 2], b: [S::V; 2], out: &mut [i32]) {
+fn store_central<S: Vector>(s: S, words: [[S::Int; 2]; 2], a: [S::Int; 2], b: [S::Int; 2], out: &mut [i32]) {
     for parity in 0..2 {
         let moment = s.add32(words[0][parity], s.shr32(words[1][parity], 16));
         s.store(out, parity * S::LANES, s.sub32(moment, s.mul_scaled32(a[parity], b[parity])));

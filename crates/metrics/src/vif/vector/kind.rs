@@ -13,7 +13,7 @@ use crate::simd::{Vector, Words};
 pub const MAX_PLANES: usize = 8;
 
 /// The sums of four rows.
-pub type Four<S> = [<S as Vector>::V; 4];
+pub type Four<S> = [<S as Vector>::Int; 4];
 
 /// A block of row pairs, from the first to the last that the four rows in hand look at.
 pub type Pairs<'a> = [&'a [i16]; 10];
@@ -28,16 +28,16 @@ pub trait Kind: Copy + Sync {
     }
 
     /// The planes of a pair of rows.
-    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES];
+    fn expand<S: Vector>(self, s: S, reference: S::Int, distorted: S::Int) -> [S::Int; MAX_PLANES];
 
     /// The sum from which the mean of plane 0 or 1 is taken, rounding included.
     fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S>;
 
     /// The start value of such a sum.
-    fn mean_start<S: Vector>(self, s: S) -> S::V;
+    fn mean_start<S: Vector>(self, s: S) -> S::Int;
 
     /// The means of two zipped vectors, less 2^15.
-    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V;
+    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int;
 
     /// One of the products (reference squared, distorted squared, both), less 2^31. `at` is the block's first word;
     /// `means` are the sums of both means.
@@ -59,7 +59,7 @@ impl Kind for Bytes {
     const PLANES: usize = 5;
 
     #[inline(always)]
-    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES] {
+    fn expand<S: Vector>(self, s: S, reference: S::Int, distorted: S::Int) -> [S::Int; MAX_PLANES] {
         let (centre, one) = (s.splat16(128), s.splat16(1));
         let (x, y) = (s.sub16(reference, centre), s.sub16(distorted, centre));
         let (x1, y1) = (s.add16(x, one), s.add16(y, one));
@@ -73,13 +73,13 @@ impl Kind for Bytes {
     }
 
     #[inline(always)]
-    fn mean_start<S: Vector>(self, s: S) -> S::V {
+    fn mean_start<S: Vector>(self, s: S) -> S::Int {
         s.splat32(128)
     }
 
     #[inline(always)]
-    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V {
-        s.narrow(s.sra32(low, 8), s.sra32(high, 8))
+    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
+        s.join([s.sra32(low, 8), s.sra32(high, 8)])
     }
 
     #[inline(always)]
@@ -129,7 +129,7 @@ impl Kind for Deep {
     }
 
     #[inline(always)]
-    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES] {
+    fn expand<S: Vector>(self, s: S, reference: S::Int, distorted: S::Int) -> [S::Int; MAX_PLANES] {
         let half = self.depth - 1;
         let (centre, one) = (s.splat16(1 << half), s.splat16(1));
         let (x, y) = (s.sub16(reference, centre), s.sub16(distorted, centre));
@@ -157,13 +157,13 @@ impl Kind for Deep {
     }
 
     #[inline(always)]
-    fn mean_start<S: Vector>(self, s: S) -> S::V {
+    fn mean_start<S: Vector>(self, s: S) -> S::Int {
         s.splat32(1 << (self.depth - 1))
     }
 
     #[inline(always)]
-    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V {
-        s.narrow(s.sra32(low, self.depth), s.sra32(high, self.depth))
+    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
+        s.join([s.sra32(low, self.depth), s.sra32(high, self.depth)])
     }
 
     #[inline(always)]
@@ -205,7 +205,7 @@ impl Kind for Full {
     const PLANES: usize = 8;
 
     #[inline(always)]
-    fn expand<S: Vector>(self, s: S, reference: S::V, distorted: S::V) -> [S::V; MAX_PLANES] {
+    fn expand<S: Vector>(self, s: S, reference: S::Int, distorted: S::Int) -> [S::Int; MAX_PLANES] {
         let (x, y) = (reference, distorted);
         let bias = s.splat16(i16::MIN);
         [
@@ -226,13 +226,13 @@ impl Kind for Full {
     }
 
     #[inline(always)]
-    fn mean_start<S: Vector>(self, s: S) -> S::V {
+    fn mean_start<S: Vector>(self, s: S) -> S::Int {
         s.splat32(1 << 15)
     }
 
     #[inline(always)]
-    fn mean_words<S: Vector>(self, s: S, low: S::V, high: S::V) -> S::V {
-        s.split(low, high).1
+    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
+        s.split([low, high])[1]
     }
 
     #[inline(always)]

@@ -102,12 +102,12 @@ pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut VifSum
 struct Tally<S: Vector> {
     log: Log<S>,
     /// The logarithms of the numerator and of the denominator, in the parts that they come in.
-    num: [S::V; 2],
-    den: [S::V; 2],
+    num: [S::Int; 2],
+    den: [S::Int; 2],
     /// Number of pixels that have no logarithm.
-    flat: S::V,
+    flat: S::Int,
     /// Sum of the distorted picture's variance there; in 64 bits.
-    flat_variance: S::V,
+    flat_variance: S::Int,
 }
 
 impl<S: Vector> Tally<S> {
@@ -157,7 +157,7 @@ impl<S: Vector> Tally<S> {
         sums.den_log += interval * s.sum32(self.den[0]) + s.sum32(s.sub32(self.den[1], origins));
         // Exponents are biased by 127, and the noise floor's 17 are taken off.
         sums.den_log -= 2048 * (127 + 17) * vectors * S::LANES as i64;
-        sums.num_non_log += s.sum64(self.flat_variance) as i64;
+        sums.num_non_log += s.sum64(self.flat_variance);
         // The pixels beyond the picture are flat as well, and do not count.
         sums.den_non_log += s.sum32(self.flat) - (vectors * S::LANES as i64 - pixels as i64);
     }

@@ -50,11 +50,12 @@ fn expand_block<S: Vector, K: Kind>(
     pair: &RowPair<'_, K::Sample>,
     at: usize,
     out: &mut [i16],
-) -> S::V {
+) -> S::Int {
     let x = [K::Sample::load(s, pair.reference[0], at), K::Sample::load(s, pair.reference[1], at)];
     let y = [K::Sample::load(s, pair.distorted[0], at), K::Sample::load(s, pair.distorted[1], at)];
-    let low = kind.expand(s, s.zip_low(x[0], x[1]), s.zip_low(y[0], y[1]));
-    let high = kind.expand(s, s.zip_high(x[0], x[1]), s.zip_high(y[0], y[1]));
+    let (x, y) = (s.interleave(x[0], x[1]), s.interleave(y[0], y[1]));
+    let low = kind.expand(s, x[0], y[0]);
+    let high = kind.expand(s, x[1], y[1]);
     for plane in 0..K::PLANES {
         s.store(out, plane * S::WORDS, low[plane]);
         s.store(out, (K::PLANES + plane) * S::WORDS, high[plane]);
@@ -88,7 +89,7 @@ pub fn expand<S: Vector, K: Kind>(
 /// The 17-tap window over four rows, at one plane of a block. Rows at equal distances from the centre share their tap
 /// and are added first; for that, pairs are also needed in reverse order: (2p + 2, 2p + 1).
 #[inline(always)]
-pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> Four<S> {
+pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -> Four<S> {
     s.in_order();
     let mut p = [start; 10];
     for i in 0..10 {
@@ -119,7 +120,7 @@ pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> 
 
 /// Any scale's window over four rows, pair by pair.
 #[inline(always)]
-pub fn plain<S: Vector, const SCALE: usize>(s: S, pairs: &Pairs<'_>, at: usize, start: S::V) -> Four<S> {
+pub fn plain<S: Vector, const SCALE: usize>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -> Four<S> {
     let mut sums = [start; 4];
     let last = Window::<SCALE>::PAIRS;
     let pair = s.load(pairs[0], at);
@@ -152,8 +153,8 @@ fn thinned<S: Vector, const SCALE: usize, const NEXT: usize>(
     s: S,
     pairs: &Pairs<'_>,
     at: usize,
-    start: S::V,
-) -> [S::V; 2] {
+    start: S::Int,
+) -> [S::Int; 2] {
     let mut sums = [start; 2];
     let first = Window::<SCALE>::REACH - Window::<NEXT>::REACH;
     for i in 0..Window::<NEXT>::PAIRS {
@@ -282,7 +283,7 @@ fn product<S: Vector, K: Kind, const SCALE: usize, const WHICH: usize>(
     let high = kind.product::<S, SCALE, WHICH>(s, pairs, K::PLANES * S::WORDS, means[1]);
     let bias = s.splat16(i16::MIN);
     for row in 0..4 {
-        let (low_words, high_words) = s.split(low[row], high[row]);
+        let [low_words, high_words] = s.split([low[row], high[row]]);
         s.store(rows.get_mut(8 * row + 2 + 2 * WHICH), 0, high_words);
         s.store(rows.get_mut(8 * row + 3 + 2 * WHICH), 0, s.xor(low_words, bias));
     }

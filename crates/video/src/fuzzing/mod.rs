@@ -1,7 +1,11 @@
-//! Bodies of the fuzz targets, as plain functions so that tests can run them on a stable compiler too.
+//! Bodies of the fuzz targets, as plain functions so that tests can run them on a stable compiler too. Compiled for
+//! tests and with the feature `fuzzing` alone.
 //!
 //! Each reads foreign bytes in all ways there are (as a file, as a pipe, as a pipe that dribbles, by skipping) and
 //! panics if they disagree, if a count is wrong, or if what was read does not survive being written.
+
+#[cfg(test)]
+mod smoke;
 
 use std::io::{Cursor, Read};
 
@@ -31,19 +35,19 @@ pub fn y4m(data: &[u8]) {
 /// Reads bytes as raw video; the first five choose the format.
 pub fn raw_yuv(data: &[u8]) {
     let Some((choice, data)) = data.split_first_chunk::<5>() else { return };
-    let Some((format, wish)) = raw_format(choice) else { return };
+    let Some((format, wanted)) = raw_format(choice) else { return };
     let bytes = Cursor::new(data.to_vec());
-    let rounding = match raw_seekable("f", bytes.clone(), format, wish) {
+    let rounding = match raw_seekable("f", bytes.clone(), format, wanted) {
         Ok(reader) => reader.info().rounding.unwrap_or(ChromaRounding::Up),
-        Err(_) if wish == ChromaRounding::Auto => ChromaRounding::Up,
-        Err(_) => wish,
+        Err(_) if wanted == ChromaRounding::Auto => ChromaRounding::Up,
+        Err(_) => wanted,
     };
-    let file = Outcome::read(raw_seekable("f", bytes.clone(), format, wish), data.len());
+    let file = Outcome::read(raw_seekable("f", bytes.clone(), format, wanted), data.len());
     let pipe = raw_stream("f", bytes.clone(), format, rounding);
     assert_eq!(file, Outcome::read(pipe, data.len()), "file and pipe differ");
     let dribble = raw_stream("f", Dribble(data.to_vec(), 0), format, rounding);
     assert_eq!(file, Outcome::read(dribble, data.len()), "pipe dribbles");
-    file.same_as_skipping(raw_seekable("f", bytes.clone(), format, wish));
+    file.same_as_skipping(raw_seekable("f", bytes.clone(), format, wanted));
     file.same_as_skipping(raw_stream("f", bytes, format, rounding));
     assert_eq!(file.samples(), naive_samples(data, &format, rounding), "samples differ from the file's");
     let mut copy = Vec::new();

@@ -2,6 +2,9 @@
 //!
 //! The targets in `fuzz/` call them under a fuzzer, the smoke tests on mutated seeds.
 
+#[cfg(test)]
+mod smoke;
+
 use crate::{FeatureSpec, ModelSpec, NamedModel, Plan};
 
 /// A model file of any content: refused with words, or usable.

@@ -4,8 +4,8 @@
 
 use std::panic::{self, AssertUnwindSafe};
 
-use visus_video::synthetic::{Clip, Pattern};
-use visus_video::{Chroma, ChromaRounding, Format, fuzzing, write_raw, write_y4m};
+use crate::synthetic::{Clip, Pattern};
+use crate::{Chroma, ChromaRounding, Format, fuzzing, write_raw, write_y4m};
 
 const ITERATIONS: u32 = 8_000;
 

@@ -1,7 +1,7 @@
 //! The bodies of the fuzz targets on mutated seeds: a short run of what a fuzzer does for long.
 
-use visus_engine::fuzzing;
-use visus_engine::model::builtin;
+use crate::fuzzing;
+use crate::model::builtin;
 
 /// Steps of the generator x = x * 6364136223846793005 + 1442695040888963407.
 struct Dice(u64);
