@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use visus_child::Words;
+use visus_child::StderrTail;
 use visus_engine::Side;
 use visus_video::Source;
 
 use crate::Facts;
-use crate::compare::{self, Comparability, Verdict};
+use crate::compare::{self, Comparability, Outline, Verdict};
 use crate::decode::first_damage;
+use crate::share::Share;
 use crate::sync::findings::Findings;
 use crate::sync::threads::Threads;
 use crate::sync::{Shared, lock};
@@ -38,7 +39,7 @@ pub struct Control {
     /// The pairs that were scored, and whether the streams ended with them; all that were handed over, if it is not known.
     pub(crate) scored: Mutex<Option<(Range<u64>, bool)>>,
     pub(crate) threads: Arc<Threads>,
-    pub(crate) words: [Option<Words>; 2],
+    pub(crate) words: [Option<StderrTail>; 2],
     pub(crate) forgive: bool,
     pub(crate) ffmpeg: Option<String>,
 }
@@ -60,24 +61,46 @@ impl Control {
 
     /// What pairing has found so far.
     pub fn findings(&self) -> Findings {
-        let scored = self.scored.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (scored, ended) = scored.unwrap_or((0..u64::MAX, true));
+        let (scored, ended) = self.range();
         let mut findings = lock(&self.log).findings(scored, ended);
         if self.forgive {
             let complaint =
-                |words: &Option<Words>| words.as_ref().and_then(|words| first_damage(&words.text()));
+                |words: &Option<StderrTail>| words.as_ref().and_then(|words| first_damage(&words.text()));
             findings.complaints = self.words.iter().filter_map(complaint).collect();
         }
         findings
     }
 
-    /// The verdict by what is known so far.
-    pub fn comparability(&self) -> Comparability {
+    /// What was known before a frame was looked at.
+    fn known(&self) -> Comparability {
         let mut all = self.known.clone();
         for (side, words) in self.conversions.iter() {
             all.add(Verdict::Yes, "conversion", format!("{side}: {words}"));
         }
-        compare::content(&mut all, &self.findings(), self.facts.each_ref());
+        all
+    }
+
+    fn outlines(&self) -> [Outline; 2] {
+        self.facts.each_ref().map(Outline::of)
+    }
+
+    /// What a part of a clip carries of the pairing, for [`join_shares`](crate::join_shares): everything about the pairs that
+    /// were scored.
+    pub fn share(&self) -> Value {
+        let (scored, ended) = self.range();
+        let log = lock(&self.log).part(scored, ended);
+        Share { known: self.known(), outlines: self.outlines(), log, complaints: self.findings().complaints }.json()
+    }
+
+    fn range(&self) -> (Range<u64>, bool) {
+        let scored = self.scored.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        scored.unwrap_or((0..u64::MAX, true))
+    }
+
+    /// The verdict by what is known so far.
+    pub fn comparability(&self) -> Comparability {
+        let mut all = self.known();
+        compare::content(&mut all, &self.findings(), &self.outlines());
         all
     }
 

@@ -2,12 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-<<<<<<< HEAD
-use visus_child::Words;
-=======
-use serde_json::{Value, json};
 use visus_child::StderrTail;
->>>>>>> main
 use visus_engine::{Cancel, Side};
 use visus_video::Source;
 
@@ -17,6 +12,7 @@ use crate::convert::{Converter, Shape};
 use crate::geometry::{self, HD, Scale, range, range_name, rgb_target};
 use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
+use crate::scale::Scaler;
 use crate::sync::findings::Sync;
 use crate::sync::{self, Request, Stream};
 use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Probe, Tools};
@@ -26,6 +22,8 @@ use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Probe, Too
 pub struct PairOptions {
     pub sync: Sync,
     pub scale: Scale,
+    /// The kernel with which pictures are resized.
+    pub scaler: Scaler,
     /// Width and height of the display that the model stands for.
     pub display: (usize, usize),
     /// Go on over damage.
@@ -45,6 +43,7 @@ impl Default for PairOptions {
         Self {
             sync: Sync::default(),
             scale: Scale::default(),
+            scaler: Scaler::default(),
             display: HD,
             forgive: false,
             hwaccel: None,
@@ -178,7 +177,7 @@ impl Probed {
         let reference = self.stream(0, target, options, &decode, &mut words[0])?;
         let distorted = self.stream(1, target, options, &decode, &mut words[1])?;
         let comparability = compare::facts(&self.facts[0], &self.facts[1], options.sync);
-        let conversions = self.conversions(target);
+        let conversions = self.conversions(target, options.scaler);
         let request = Request {
             sync: options.sync,
             agree: self.agree(options.skip),
@@ -241,7 +240,7 @@ impl Probed {
     ) -> Result<Stream, MediaError> {
         let source = self.source(side, decode, words)?;
         let facts = &self.facts[side];
-        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, skip: options.skip[side] })
+        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, scaler: options.scaler, skip: options.skip[side] })
     }
 
     fn source(
@@ -268,7 +267,7 @@ impl Probed {
     }
 
     /// What is done to the samples of each side, in words.
-    fn conversions(&self, target: Shape) -> Vec<(Side, String)> {
+    fn conversions(&self, target: Shape, scaler: Scaler) -> Vec<(Side, String)> {
         let mut all = Vec::new();
         for (side, facts) in [Side::Reference, Side::Distorted].into_iter().zip(&self.facts) {
             if let Some(delivery) = facts.probe.as_ref().map(|probe| &probe.delivery) {
@@ -279,178 +278,13 @@ impl Probed {
                 }
             }
             let own = Shape { format: facts.format, range: range(facts) };
-            let words = Converter::new(own, target).map_or(Vec::new(), |converter| converter.words());
+            let words = Converter::new(own, target, scaler).map_or(Vec::new(), |converter| converter.words());
             all.extend(words.into_iter().map(|words| (side, words)));
         }
         all
     }
 }
 
-<<<<<<< HEAD
-=======
-/// Looks for the start in small copies of more frames than the window holds.
-fn far_search(
-    tools: &Tools,
-    inputs: &[Input; 2],
-    facts: &[Facts; 2],
-    decode: &DecodeOptions,
-    (skip, views): ([u64; 2], [View; 2]),
-) -> Result<Option<Start>, MediaError> {
-    const FRAMES: u64 = 1000;
-    const SIZE: (usize, usize) = (32, 18);
-    let small = |side: usize| -> Result<Vec<Signature>, MediaError> {
-        let Some(probe) = &facts[side].probe else { return Ok(Vec::new()) };
-        let wanted = (SIZE, FRAMES + skip[side]);
-        let mut source = Decoder::open_small(tools, inputs[side].path(), probe, decode, wanted)?;
-        source.skip(skip[side])?;
-        signatures(&mut source, range(&facts[side]), views[side])
-    };
-    let (reference, distorted) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| small(1));
-        let first = small(0);
-        (first, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    let mut aligner = Aligner::new(facts.each_ref().map(Facts::rate));
-    reference?.into_iter().for_each(|signature| aligner.push_reference(signature));
-    distorted?.into_iter().for_each(|signature| aligner.push_distorted(signature));
-    Ok(aligner.start())
-}
-
-fn signatures(source: &mut dyn Source, range: ColourRange, view: View) -> Result<Vec<Signature>, MediaError> {
-    let mut frame = Frame::new(*source.format());
-    let grid = Grid::for_formats(source.format(), source.format());
-    let mut all = Vec::new();
-    while source.read(&mut frame)? {
-        all.push(Signature::of_view(&frame, range, grid, view));
-    }
-    Ok(all)
-}
-
-/// Limited, where it is not stated.
-fn range(facts: &Facts) -> ColourRange {
-    facts.range.unwrap_or(ColourRange::Limited)
-}
-
-pub(crate) const fn range_name(range: ColourRange) -> &'static str {
-    match range {
-        ColourRange::Full => "full",
-        ColourRange::Limited => "limited",
-    }
-}
-
-/// RGB becomes what the other side is; where that says nothing, BT.709 from 720 rows on, else BT.601, in limited range.
-fn rgb_target(facts: &[Facts; 2]) -> RgbTarget {
-    let plain = facts.iter().find(|facts| facts.probe.as_ref().is_none_or(|probe| !probe.delivery.rgb));
-    let named = plain.and_then(|facts| facts.text(|probe| &probe.matrix)).and_then(Matrix::named);
-    let by_size = if facts[0].format.height() >= 720 { Matrix::Bt709 } else { Matrix::Bt601 };
-    let range = plain.and_then(|facts| facts.range).unwrap_or(ColourRange::Limited);
-    RgbTarget { matrix: named.unwrap_or(by_size), range }
-}
-
-/// The largest picture of the reference's shape that fits the display, with even sides. A reference that fills the display
-/// in one direction already is not resized.
-fn fitted(reference: &Facts, display: (usize, usize)) -> (usize, usize) {
-    let aspect = reference.display_aspect();
-    let (wide, high) = if aspect < 1.0 { (display.1, display.0) } else { display };
-    let (width, height) = (reference.format.width(), reference.format.height());
-    let square = (aspect / (width as f64 / height as f64) - 1.0).abs() < 0.01;
-    if square && (width == wide && height <= high || height == high && width <= wide) {
-        return (width, height);
-    }
-    let even = |side: f64| ((side / 2.0).round() as usize * 2).max(2);
-    if aspect >= wide as f64 / high as f64 {
-        (wide, even(wide as f64 / aspect))
-    } else {
-        (even(high as f64 * aspect), high)
-    }
-}
-
-/// Two videos, ready to be scored, and what is known about them.
-pub struct OpenPair {
-    pub reference: Box<dyn Source>,
-    pub distorted: Box<dyn Source>,
-    pub control: Control,
-}
-
-impl std::fmt::Debug for OpenPair {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenPair").field("control", &self.control).finish_non_exhaustive()
-    }
-}
-
-/// Stays with the caller while the sources are scored: what was found, and the end of all threads and decoders.
-#[derive(Debug)]
-pub struct Control {
-    facts: Arc<[Facts; 2]>,
-    conversions: Arc<Vec<(Side, String)>>,
-    known: Comparability,
-    findings: Shared,
-    threads: Arc<Threads>,
-    words: [Option<StderrTail>; 2],
-    forgive: bool,
-    ffmpeg: Option<String>,
-}
-
-impl Control {
-    pub fn facts(&self) -> &[Facts; 2] {
-        &self.facts
-    }
-
-    pub fn conversions(&self) -> &[(Side, String)] {
-        &self.conversions
-    }
-
-    /// What pairing has found so far.
-    pub fn findings(&self) -> Findings {
-        let mut findings = lock(&self.findings).clone();
-        if self.forgive {
-            let complaint =
-                |words: &Option<StderrTail>| words.as_ref().and_then(|words| first_damage(&words.text()));
-            findings.complaints = self.words.iter().filter_map(complaint).collect();
-        }
-        findings
-    }
-
-    /// The verdict by what is known so far.
-    pub fn comparability(&self) -> Comparability {
-        let mut all = self.known.clone();
-        for (side, words) in self.conversions.iter() {
-            all.add(Verdict::Yes, "conversion", format!("{side}: {words}"));
-        }
-        compare::content(&mut all, &self.findings(), self.facts.each_ref());
-        all
-    }
-
-    /// Ends decoders and threads, waits for them, and gives the last word.
-    pub fn finish(&self) -> (Findings, Comparability) {
-        self.threads.end();
-        (self.findings(), self.comparability())
-    }
-
-    /// Sections for a report: comparability, pairing, conversions, inputs.
-    pub fn report(&self) -> Vec<(String, Value)> {
-        let conversions: Vec<Value> = self
-            .conversions
-            .iter()
-            .map(|(side, words)| json!({ "input": side.to_string(), "conversion": words }))
-            .collect();
-        vec![
-            ("comparability".to_owned(), self.comparability().json()),
-            ("pairing".to_owned(), self.findings().json()),
-            ("conversions".to_owned(), Value::Array(conversions)),
-            (
-                "media".to_owned(),
-                json!({
-                    "ffmpeg": self.ffmpeg,
-                    "reference": self.facts[0].json(),
-                    "distorted": self.facts[1].json(),
-                }),
-            ),
-        ]
-    }
-}
-
->>>>>>> main
 /// Opens one video by itself, encoded or not.
 pub fn open_one(input: &Input, launch: Launch, purpose: &str) -> Result<Box<dyn Source>, MediaError> {
     let tools = if input.is_encoded() { Some(Tools::find(launch, purpose)?) } else { None };

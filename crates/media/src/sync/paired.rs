@@ -33,7 +33,7 @@ impl Paired {
             name: stream.source.name().to_owned(),
             info: stream.source.info().clone(),
             format: stream.target.format,
-            converter: Converter::new(own, stream.target),
+            converter: Converter::new(own, stream.target, stream.scaler),
             frames: 0,
             total,
             ended: false,

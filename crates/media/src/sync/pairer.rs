@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crossbeam_channel::{SendTimeoutError, Sender};
-use visus_engine::{Cancel, Side};
-use visus_video::ReadError;
+use visus_engine::Cancel;
+use visus_video::{Frame, ReadError};
 
 use crate::MediaError;
 use crate::sync::findings::{Check, Laid, Noted, Sync, Tail};
@@ -101,7 +101,7 @@ impl Pairer {
         let Some(plan) = self.near_plan() else { return Ok(()) };
         let start = plan.start(&self.windows);
         if self.is_plain_start(&plan, &start, few) {
-            return self.begin(&plan, start, &cancel);
+            return self.begin(start, &cancel);
         }
         self.windows.fill(self.capacity, &cancel)?;
         self.choose_view();
@@ -109,7 +109,7 @@ impl Pairer {
         let start = plan.start(&self.windows);
         if self.windows.all_ended() {
             self.follow(&plan, [0, 0]);
-            return self.begin(&plan, start, &cancel);
+            return self.begin(start, &cancel);
         }
         match (self.request.scan)(self.windows.views(), &cancel)? {
             Some(thumbnails) => {
@@ -119,9 +119,9 @@ impl Pairer {
                 self.follow(&plan, [0, 0]);
                 let blends = plan.blends(&thumbnails);
                 lock(&self.log).blended = blends.into_iter().map(|frame| frame as u64).collect();
-                self.begin(&plan, start, &cancel)
+                self.begin(start, &cancel)
             }
-            None => self.begin(&plan, start, &cancel),
+            None => self.begin(start, &cancel),
         }
     }
 
@@ -149,7 +149,7 @@ impl Pairer {
     }
 
     /// Leaves out what comes before the first pair.
-    fn begin(&mut self, plan: &Plan, start: Start, cancel: &Cancel) -> Result<(), MediaError> {
+    fn begin(&mut self, start: Start, cancel: &Cancel) -> Result<(), MediaError> {
         let first = self.steps.iter().position(|step| *step == Step::Pair).unwrap_or(0);
         self.steps.drain(..first);
         self.windows.skip(0, start.skip_reference, cancel)?;
@@ -157,8 +157,6 @@ impl Pairer {
         let mut log = lock(&self.log);
         log.start = Some(start);
         log.brightness = self.windows.brightness();
-        drop(log);
-        let _ = plan;
         Ok(())
     }
 
@@ -182,7 +180,8 @@ impl Pairer {
         let whole = likeness(self).unwrap_or(1.0);
         let bars = lock(&self.log).bars;
         let [Some(reference), Some(distorted)] = [0, 1].map(|side| self.windows.front(side)) else { return };
-        let own = [bars::view(bars[0], reference.format()), bars::view(bars[1], distorted.format())];
+        let size = |frame: &Frame| (frame.format().width(), frame.format().height());
+        let own = [bars::view(bars[0], size(reference)), bars::view(bars[1], size(distorted))];
         if whole >= ALIKE || !bars::one_sided(own) {
             return;
         }
@@ -323,7 +322,7 @@ impl Pairer {
             self.doubts.pop_front();
         }
         let doubt = self.doubts.front().filter(|(frame, _)| *frame == distorted);
-        noted.doubt = doubt.map(|(_, doubt)| doubt.shift);
+        noted.doubt = doubt.map(|(_, doubt)| doubt.other);
         self.last = Some(a.clone());
         lock(&self.log).pairs.push(noted);
     }
@@ -352,8 +351,8 @@ impl Pairer {
         let counted = [0, 1].map(|side| self.windows.count(side).map(|count| self.skipped[side] + count));
         let copies = self.drop_last_copies();
         let longer = match [0, 1].map(|side| self.windows.held(side) > 0) {
-            [true, _] => Some(Side::Reference),
-            [_, true] => Some(Side::Distorted),
+            [true, _] => Some(0),
+            [_, true] => Some(1),
             _ => None,
         };
         lock(&self.log).tail = Some(Tail { longer, counted, copies });

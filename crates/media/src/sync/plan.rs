@@ -6,9 +6,12 @@
 //! A stretch without counterpart on both sides at the same place, of the same length, is a substitution: damage, a logo, a
 //! coarse quantiser. It is scored in place. So is a short way to another offset and back, which is what a freeze looks like.
 
+use serde::{Deserialize, Serialize};
+
 use crate::sync::cadence::Cadence;
 use crate::sync::changes::Changes;
 use crate::sync::evidence::Evidence;
+use crate::sync::findings::Alternative;
 use crate::sync::look::{Look, confidence, is_same, median_likeness};
 use crate::sync::model::{Model, Prices, Rival, State, Way};
 
@@ -24,7 +27,7 @@ pub enum Fate {
 }
 
 /// Where the two videos meet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     pub skip_reference: usize,
     pub skip_distorted: usize,
@@ -41,8 +44,7 @@ pub struct Start {
 pub struct Doubt {
     /// The frame of the distorted video.
     pub distorted: u32,
-    /// By how many frames of the reference the other pairing is later; `None` if the frame has no counterpart there.
-    pub shift: Option<i32>,
+    pub other: Alternative,
 }
 
 /// What is known beforehand.
@@ -117,7 +119,10 @@ impl Plan {
         let other = |own: &State, rival: &Rival| rival.extra < DOUBTFUL && (rival.state.paired || !own.paired);
         let doubts = doubts.filter(|((_, own), rival)| other(own, rival)).map(|((distorted, own), rival)| Doubt {
             distorted,
-            shift: (rival.state.paired && own.paired).then_some(rival.state.offset - own.offset),
+            other: match rival.state.paired {
+                true => Alternative::Shift(rival.state.offset - own.offset),
+                false => Alternative::Alone,
+            },
         });
         Self { doubts: doubts.collect(), fates }
     }
@@ -266,3 +271,7 @@ fn substitute(fates: &mut [Fate], (reference, distorted): (usize, usize), open_e
         at = until;
     }
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;
