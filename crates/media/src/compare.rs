@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use visus_video::Interlacing;
 
-use crate::sync::pairer::CERTAIN;
 use crate::sync::bars;
 use crate::sync::findings::{Alternative, Findings, Laid, Sync, frames};
+use crate::sync::pairer::CERTAIN;
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.

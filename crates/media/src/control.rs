@@ -89,7 +89,8 @@ impl Control {
     pub fn share(&self) -> Value {
         let (scored, ended) = self.range();
         let log = lock(&self.log).part(scored, ended);
-        Share { known: self.known(), outlines: self.outlines(), log, complaints: self.findings().complaints }.json()
+        Share { known: self.known(), outlines: self.outlines(), log, complaints: self.findings().complaints }
+            .json()
     }
 
     fn range(&self) -> (Range<u64>, bool) {

@@ -58,7 +58,6 @@ fn begins_as_y4m(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"YUV4MPEG"
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

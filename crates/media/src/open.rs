@@ -240,7 +240,14 @@ impl Probed {
     ) -> Result<Stream, MediaError> {
         let source = self.source(side, decode, words)?;
         let facts = &self.facts[side];
-        Ok(Stream { source, range: range(facts), rate: facts.rate(), target, scaler: options.scaler, skip: options.skip[side] })
+        Ok(Stream {
+            source,
+            range: range(facts),
+            rate: facts.rate(),
+            target,
+            scaler: options.scaler,
+            skip: options.skip[side],
+        })
     }
 
     fn source(
@@ -262,7 +269,9 @@ impl Probed {
                 self.facts[side].hardware = decode.hwaccel;
                 Box::new(decoder)
             }
-            (None, tools, probe) => return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some())),
+            (None, tools, probe) => {
+                return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some()));
+            }
         })
     }
 

@@ -24,7 +24,12 @@ pub(crate) struct Again {
 
 impl Again {
     /// Small pictures of all its frames; `None` for what can be read only once.
-    fn strip(&self, tools: Option<&Tools>, decode: &DecodeOptions, view: View) -> Result<Option<Strip>, MediaError> {
+    fn strip(
+        &self,
+        tools: Option<&Tools>,
+        decode: &DecodeOptions,
+        view: View,
+    ) -> Result<Option<Strip>, MediaError> {
         if let (Some(probe), Some(tools)) = (&self.probe, tools) {
             let most = thumbnails::MOST + self.skip;
             let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
@@ -45,13 +50,21 @@ impl Again {
 }
 
 /// Reads both at once.
-pub(crate) fn scan(again: &[Again; 2], tools: Option<&Tools>, decode: &DecodeOptions, views: [View; 2]) -> Result<Option<Thumbnails>, MediaError> {
+pub(crate) fn scan(
+    again: &[Again; 2],
+    tools: Option<&Tools>,
+    decode: &DecodeOptions,
+    views: [View; 2],
+) -> Result<Option<Thumbnails>, MediaError> {
     let strip = |side: usize| again[side].strip(tools, decode, views[side]);
     let (reference, distorted) = std::thread::scope(|scope| {
         let other = scope.spawn(|| strip(1));
         (strip(0), joined(other))
     });
-    let sides = (reference.map_err(|error| error.on(Side::Reference))?, distorted.map_err(|error| error.on(Side::Distorted))?);
+    let sides = (
+        reference.map_err(|error| error.on(Side::Reference))?,
+        distorted.map_err(|error| error.on(Side::Distorted))?,
+    );
     Ok(match sides {
         (Some(reference), Some(distorted)) => Some(Thumbnails::new([reference, distorted])),
         _ => None,

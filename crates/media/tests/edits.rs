@@ -104,9 +104,10 @@ fn pair_up(reference: &Path, distorted: &Path) -> Seen {
     while read(&mut pair.reference, &mut frames[0]) && read(&mut pair.distorted, &mut frames[1]) {}
     let (findings, comparability) = pair.control.finish();
     const OF_PAIRING: [&str; 6] = ["ambiguous", "blended", "content", "doubtful", "recheck", "unlike"];
-    let flagged = comparability.reasons.iter().any(|reason| {
-        reason.weight != Verdict::Yes && OF_PAIRING.contains(&&*reason.code)
-    });
+    let flagged = comparability
+        .reasons
+        .iter()
+        .any(|reason| reason.weight != Verdict::Yes && OF_PAIRING.contains(&&*reason.code));
     Seen { findings, flagged }
 }
 
@@ -143,7 +144,8 @@ fn case(studio: &mut Studio, folder: &Path, edit: &Edit, crf: u32) -> (Outcome, 
     studio.write(&edit.reference, edit.rates[0], &[], &reference);
     let crf = crf.to_string();
     let mut args = vec!["-c:v", "libx264", "-preset", "medium", "-threads", "2", "-crf", &crf];
-    let zones = edit.coarse.as_ref().map(|(range, q)| format!("zones={},{},q={q}", range.start, range.end - 1));
+    let zones =
+        edit.coarse.as_ref().map(|(range, q)| format!("zones={},{},q={q}", range.start, range.end - 1));
     if let Some(zones) = &zones {
         args.extend(["-x264-params", zones]);
     }
@@ -185,7 +187,9 @@ impl Tally {
     }
 
     fn print(&self) {
-        println!("| edit | CRF | right | flagged | nearly right | silently wrong |\n|---|---|---|---|---|---|");
+        println!(
+            "| edit | CRF | right | flagged | nearly right | silently wrong |\n|---|---|---|---|---|---|"
+        );
         for ((name, crf), [right, flagged, nearly, silent]) in &self.cases {
             println!("| {name} | {crf} | {right} | {flagged} | {nearly} | {silent} |");
         }

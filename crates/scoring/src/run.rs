@@ -164,7 +164,8 @@ impl ScoreResult {
         facts.notes.clone_from(&self.notes);
         facts.sections = self.pair.sections().into_iter().collect();
         let part = self.part.as_ref();
-        facts.part = part.map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked, self.pair.share()));
+        facts.part = part
+            .map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked, self.pair.share()));
         facts
     }
 

@@ -8,8 +8,8 @@
 //! finds. It is free of scale (a coarse encode is judged by its own measure), it is nothing where frames look the same, and it is
 //! limited, so that no single frame decides.
 
-use crate::sync::look::{Look, motion};
 use crate::sync::cadence::Cadence;
+use crate::sync::look::{Look, motion};
 
 /// Frames of a block.
 pub const BLOCK: usize = 24;
@@ -69,7 +69,8 @@ impl Evidence {
             let mut offsets: Vec<i32> = always.iter().flat_map(|offset| offset - 2..=offset + 2).collect();
             offsets.extend(ranked[at].iter().take(KEPT));
             for beside in at.saturating_sub(2)..(at + 3).min(ranked.len()) {
-                offsets.extend(ranked[beside].iter().take(OFFERED).flat_map(|offset| offset - 1..=offset + 1));
+                offsets
+                    .extend(ranked[beside].iter().take(OFFERED).flat_map(|offset| offset - 1..=offset + 1));
             }
             offsets.sort_unstable();
             offsets.dedup();
@@ -88,7 +89,8 @@ fn common(ranked: &[Vec<i32>]) -> Vec<i32> {
     const MOST: usize = 5;
     let mut first: Vec<i32> = ranked.iter().filter_map(|offsets| offsets.first().copied()).collect();
     first.sort_unstable();
-    let mut counted: Vec<(usize, i32)> = first.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
+    let mut counted: Vec<(usize, i32)> =
+        first.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
     counted.sort_by(|a, b| b.cmp(a));
     counted.into_iter().take(MOST).map(|(_, offset)| offset).collect()
 }
@@ -181,13 +183,16 @@ impl Block {
                 place(cadence, frame, *offset, reference).map_or(f32::MAX, |at| look.distance(at, frame))
             };
             let distances: Vec<f32> = offsets.iter().map(distance).collect();
-            let nearest = (0..offsets.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b])).unwrap_or(0);
+            let nearest =
+                (0..offsets.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b])).unwrap_or(0);
             best[frame] = best[frame].min(distances[nearest]);
             let best = best[frame];
-            let motion = place(cadence, frame, offsets[nearest], reference).map_or(0.0, |at| motion(look, at));
+            let motion =
+                place(cadence, frame, offsets[nearest], reference).map_or(0.0, |at| motion(look, at));
             let behind = slack.max(late(best, motion));
             let each = distances.into_iter().enumerate();
-            each.map(|(at, distance)| against(distance, best, if at > nearest { behind } else { slack })).collect()
+            each.map(|(at, distance)| against(distance, best, if at > nearest { behind } else { slack }))
+                .collect()
         };
         let against = frames.map(row).collect();
         Self { offsets, against }

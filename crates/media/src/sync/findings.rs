@@ -255,7 +255,10 @@ impl Log {
             ..Findings::default()
         };
         for at in scored.clone() {
-            all.add(&self.pairs[at], at.checked_sub(1).map(|before| &self.pairs[before]).or(self.before.as_ref()));
+            all.add(
+                &self.pairs[at],
+                at.checked_sub(1).map(|before| &self.pairs[before]).or(self.before.as_ref()),
+            );
         }
         all.add_blends(&self.blended);
         if let Some(tail) = self.tail.filter(|_| ended && scored.end == self.pairs.len()) {

@@ -150,7 +150,8 @@ impl Model<'_> {
             return change;
         }
         let frames = (to - from).unsigned_abs() as f32;
-        let repeats = if to > from { self.are_copies(before + 1, now) } else { self.changes.copies[1][frame] };
+        let repeats =
+            if to > from { self.are_copies(before + 1, now) } else { self.changes.copies[1][frame] };
         let price = match (repeats, to > from) {
             (true, _) => self.prices.copy,
             (false, true) => self.prices.drop,
@@ -161,7 +162,9 @@ impl Model<'_> {
 
     /// Whether all these frames of the reference repeat the one before each.
     fn are_copies(&self, from: i32, to: i32) -> bool {
-        let copy = |at: i32| usize::try_from(at).ok().and_then(|at| self.changes.copies[0].get(at)).is_some_and(|copy| *copy);
+        let copy = |at: i32| {
+            usize::try_from(at).ok().and_then(|at| self.changes.copies[0].get(at)).is_some_and(|copy| *copy)
+        };
         from < to && (from..to).all(copy)
     }
 
@@ -220,7 +223,9 @@ impl Model<'_> {
                 column.offer(at, cost, from, -1);
             }
             let alone = old.len() + from;
-            if before.last[alone] < place {
+            // What comes before the first pair lies before it at that pair's offset.
+            let leads = before.last[alone] < 0 && *earlier != offset;
+            if before.last[alone] < place && !leads {
                 let back = if *earlier == offset { 0.0 } else { self.prices.back };
                 column.offer(at, before.cost[alone] + back + against, alone, -1);
             }

@@ -18,6 +18,8 @@ use crate::sync::{NARROWEST, Request, Shared, bars, lock};
 
 /// Frames that are looked ahead once the start is found.
 const AHEAD: usize = 32;
+/// The part of them that is decided on at once.
+const COMMITTED: usize = 4;
 /// An offset of up to this part of the frames that are looked ahead is plain: most of them then have their like.
 const PLAIN_SHARE: usize = 4;
 /// Pictures above this likeness show the same beyond doubt.
@@ -129,7 +131,7 @@ impl Pairer {
     fn is_plain_start(&self, plan: &Plan, start: &Start, few: usize) -> bool {
         let lengths = self.windows.lengths();
         if self.prior.agree {
-            return plan.is_plain(lengths);
+            return plan.begins_plain(few / COMMITTED);
         }
         let skip = start.skip_reference.max(start.skip_distorted);
         let offset = |(reference, distorted): (usize, usize)| {
@@ -242,11 +244,10 @@ impl Pairer {
         let ended = self.windows.all_ended();
         let lengths = self.windows.lengths();
         let prior = Prior { going_on: true, open_ended: !ended, watching: !ended, ..self.prior };
-        let commit = (wanted / 4).max(1);
+        let commit = (wanted / COMMITTED).max(1).min(lengths.0).min(lengths.1);
         let Some(plan) = Plan::find(&self.windows, &prior) else { return Ok(()) };
-        if plan.is_plain(lengths) {
-            let count = if ended { lengths.0.min(lengths.1) } else { commit };
-            self.steps.extend(std::iter::repeat_n(Step::Pair, count.min(lengths.0.min(lengths.1))));
+        if !ended && plan.begins_plain(commit) {
+            self.steps.extend(std::iter::repeat_n(Step::Pair, commit));
             return Ok(());
         }
         if !ended && self.plan_the_rest()? {
@@ -364,6 +365,9 @@ impl Pairer {
 
     /// Tells both sides what went wrong. Where reading was stopped from outside nobody listens.
     fn fail(self, error: MediaError) {
+        if self.request.halt.is_fired() {
+            return;
+        }
         let frame = lock(&self.log).pairs.len() as u64;
         for (output, name) in self.outputs.iter().zip(["the reference", "the distorted video"]) {
             let (file, reason) = (name.to_owned(), error.to_string());
@@ -388,7 +392,7 @@ fn steps(fates: &[Fate], most: usize, all: bool) -> Vec<Step> {
     let (mut steps, mut whole, mut pairs, mut next) = (Vec::new(), 0, 0, 0);
     for fate in fates {
         match fate {
-            Fate::Extra => steps.push(Step::Extra),
+            Fate::Extra | Fate::Repeat => steps.push(Step::Extra),
             Fate::Pair(place) | Fate::InPlace(place) => {
                 steps.extend((next..*place).map(|_| Step::Missing));
                 steps.push(Step::Pair);

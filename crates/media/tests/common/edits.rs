@@ -65,9 +65,12 @@ pub fn all(frames: usize, seed: u64) -> Vec<Edit> {
     add("card at the end", &plain, [plain.clone(), others(24)].concat(), [24, 24]);
     let mut spots: Vec<usize> = (0..6).map(|k| 12 + k * (frames - 30) / 6 + random.below(8)).collect();
     spots.sort_unstable();
-    let without = |gone: &[usize]| -> Vec<Shows> { (0..frames).filter(|i| !gone.contains(i)).map(Source).collect() };
+    let without =
+        |gone: &[usize]| -> Vec<Shows> { (0..frames).filter(|i| !gone.contains(i)).map(Source).collect() };
     let doubled = |twice: &[usize]| -> Vec<Shows> {
-        (0..frames).flat_map(|i| std::iter::repeat_n(Source(i), if twice.contains(&i) { 2 } else { 1 })).collect()
+        (0..frames)
+            .flat_map(|i| std::iter::repeat_n(Source(i), if twice.contains(&i) { 2 } else { 1 }))
+            .collect()
     };
     add("one drop", &plain, without(&spots[2..3]), [24, 24]);
     add("three drops", &plain, without(&[spots[1], spots[3], spots[5]]), [24, 24]);
@@ -105,7 +108,13 @@ pub fn all(frames: usize, seed: u64) -> Vec<Edit> {
     add("blended", &plain, blended.collect(), [30, 25]);
     for (name, q) in [("stretch at 42", 42), ("stretch at 51", 51)] {
         for at in [spots[1], spots[3]] {
-            all.push(Edit { name, reference: plain.clone(), distorted: plain.clone(), rates: [24, 24], coarse: Some((at..at + 12, q)) });
+            all.push(Edit {
+                name,
+                reference: plain.clone(),
+                distorted: plain.clone(),
+                rates: [24, 24],
+                coarse: Some((at..at + 12, q)),
+            });
         }
     }
     all
