@@ -110,19 +110,19 @@ pub struct Model<'a> {
 struct Column {
     cost: Vec<f32>,
     /// The state before.
-    from: Vec<u32>,
+    from: Vec<u16>,
     /// Without counterpart: the last frame of the reference that was paired.
     last: Vec<i32>,
 }
 
 impl Column {
     fn new(states: usize) -> Self {
-        Self { cost: vec![f32::INFINITY; states], from: vec![u32::MAX; states], last: vec![-1; states] }
+        Self { cost: vec![f32::INFINITY; states], from: vec![u16::MAX; states], last: vec![-1; states] }
     }
 
     fn offer(&mut self, slot: usize, cost: f32, from: usize, last: i32) {
         if cost < self.cost[slot] {
-            (self.cost[slot], self.from[slot], self.last[slot]) = (cost, from as u32, last);
+            (self.cost[slot], self.from[slot], self.last[slot]) = (cost, from as u16, last);
         }
     }
 }
@@ -253,6 +253,8 @@ impl Model<'_> {
         let mut columns = vec![self.first()];
         for frame in 1..frames {
             let next = self.next(frame, &columns[frame - 1]);
+            // Only the newest column needs it, and there is one for every frame of a film.
+            columns[frame - 1].last = Vec::new();
             columns.push(next);
         }
         let end = self.end(&columns[frames - 1]);
@@ -261,7 +263,7 @@ impl Model<'_> {
         let mut states = Vec::with_capacity(frames);
         for frame in (0..frames).rev() {
             states.push(self.state(frame, at));
-            at = columns[frame].from[at] as usize;
+            at = usize::from(columns[frame].from[at]);
         }
         states.reverse();
         let rivals = self.rivals(&columns, end, &states, cost);

@@ -116,7 +116,7 @@ impl Pairer {
         match (self.request.scan)(self.windows.views(), &cancel)? {
             Some(thumbnails) => {
                 lock(&self.log).searched_far = true;
-                let Some(plan) = Plan::find(&thumbnails, &self.prior) else { return Ok(()) };
+                let Some(plan) = Plan::find(&thumbnails, &self.whole(&thumbnails)) else { return Ok(()) };
                 let start = plan.start(&thumbnails);
                 self.follow(&plan, [0, 0]);
                 let blends = plan.blends(&thumbnails);
@@ -146,8 +146,16 @@ impl Pairer {
 
     /// What the windows show at the start.
     fn near_plan(&self) -> Option<Plan> {
-        let prior = Prior { open_ended: !self.windows.all_ended(), ..self.prior };
+        let ended = self.windows.all_ended();
+        let prior = if ended { self.whole(&self.windows) } else { Prior { open_ended: true, ..self.prior } };
         Plan::find(&self.windows, &prior)
+    }
+
+    /// What is known beforehand of frames that are seen to their end. Containers often estimate their number from a duration;
+    /// here they are counted.
+    fn whole(&self, look: &dyn Look) -> Prior {
+        let (reference, distorted) = look.lengths();
+        Prior { agree: reference == distorted && self.prior.has_one_rate(), ..self.prior }
     }
 
     /// Leaves out what comes before the first pair.
@@ -243,7 +251,8 @@ impl Pairer {
         }
         let ended = self.windows.all_ended();
         let lengths = self.windows.lengths();
-        let prior = Prior { going_on: true, open_ended: !ended, watching: !ended, ..self.prior };
+        let known = if ended { self.whole(&self.windows) } else { self.prior };
+        let prior = Prior { going_on: true, open_ended: !ended, watching: !ended, ..known };
         let commit = (wanted / COMMITTED).max(1).min(lengths.0).min(lengths.1);
         let Some(plan) = Plan::find(&self.windows, &prior) else { return Ok(()) };
         if !ended && plan.begins_plain(commit) {
@@ -268,7 +277,8 @@ impl Pairer {
         };
         let first = [0, 1].map(|side| self.windows.taken(side));
         thumbnails.pass(first);
-        let Some(plan) = Plan::find(&thumbnails, &Prior { going_on: true, ..self.prior }) else {
+        let prior = Prior { going_on: true, ..self.whole(&thumbnails) };
+        let Some(plan) = Plan::find(&thumbnails, &prior) else {
             return Ok(false);
         };
         let blends = plan.blends(&thumbnails).into_iter().map(|frame| first[1] + frame as u64).collect();
