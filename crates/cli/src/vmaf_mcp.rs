@@ -7,17 +7,22 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use visus_server::config::{EngineKind, Flags};
 use visus_server::http;
+use visus_server::report::Detail;
+use visus_server::tools::offer::{Offer, SetName};
 
 use crate::visus::mcp;
 
 const USAGE: &str = "\
 usage: vmaf-mcp [--transport stdio|http] [--port PORT] [--log-level LEVEL] [--engine native|external] [--allow DIR]
+                [--toolset SETS] [--tools NAMES]
 
   --transport   stdio (default) or http
   --port        HTTP port (default: VMAFX_PORT or 8080)
   --log-level   log level (default: VMAFX_LOG_LEVEL or info)
   --engine      native (default), or external: a vmaf executable (VMAF_BIN)
   --allow DIR   a further folder whose files may be read; may be repeated (see VMAF_MCP_ALLOW)
+  --toolset     offer only these sets of tools: core, tuning, models, all (default: all)
+  --tools       offer these tools, by name
 ";
 
 /// What the arguments ask for.
@@ -28,6 +33,8 @@ struct Asked {
     log_level: Option<String>,
     engine: Option<EngineKind>,
     allow: Vec<PathBuf>,
+    toolset: Vec<SetName>,
+    tools: Vec<String>,
     help: bool,
 }
 
@@ -61,14 +68,18 @@ fn run(asked: &Asked) -> Result<()> {
         allow: asked.allow.clone(),
         http: asked.http,
         launcher: mcp::launcher(),
+        // Clients of the server that this one stands in for expect all tools and whole reports.
+        offer: Offer::from_flags(&asked.toolset, &asked.tools, Offer::all()).map_err(anyhow::Error::msg)?,
+        auto_detail: Detail::Full,
+        ..Flags::default()
     };
     if asked.http {
-        let door = http::Flags {
+        let flags_of_http = http::Flags {
             port: asked.port.clone(),
             log_level: asked.log_level.clone(),
             ..http::Flags::default()
         };
-        return Ok(http::serve(&door, &flags)?);
+        return Ok(http::serve(&flags_of_http, &flags)?);
     }
     mcp::serve(&flags)
 }
@@ -93,6 +104,13 @@ impl Asked {
                 "--log-level" => asked.log_level = Some(value()?),
                 "--engine" => asked.engine = Some(value()?.parse().map_err(anyhow::Error::msg)?),
                 "--allow" => asked.allow.push(PathBuf::from(value()?)),
+                "--toolset" => {
+                    let sets = value()?;
+                    for set in sets.split(',') {
+                        asked.toolset.push(set.parse().map_err(anyhow::Error::msg)?);
+                    }
+                }
+                "--tools" => asked.tools.push(value()?),
                 "-h" | "--help" => asked.help = true,
                 _ => {}
             }
@@ -126,12 +144,16 @@ mod tests {
         assert_eq!(asked.allow, [PathBuf::from("/a"), PathBuf::from("/b")]);
         assert_eq!(parse("").unwrap(), Asked::default());
         assert_eq!(parse("--engine external").unwrap().engine, Some(EngineKind::External));
+        let offered = parse("--toolset=core,models --tools vmaf_bench").unwrap();
+        assert_eq!(offered.toolset, [SetName::Core, SetName::Models]);
+        assert_eq!(offered.tools, ["vmaf_bench"]);
     }
 
     #[test]
-    fn wrong_values_are_told() {
+    fn wrong_values_are_refused() {
         assert!(parse("--transport ws").unwrap_err().to_string().contains("stdio|http"));
         assert!(parse("--port").unwrap_err().to_string().contains("needs a value"));
         assert!(parse("--engine gpu").unwrap_err().to_string().contains("native|external"));
+        assert!(parse("--toolset core,none").unwrap_err().to_string().contains("core|tuning|models|all"));
     }
 }

@@ -109,7 +109,7 @@ impl Collector {
         Some((pending.context, pending.values.into_iter().flatten().collect()))
     }
 
-    /// The scores so far. Those of a frame are complete once [`Event::Frame`] has told of it.
+    /// The scores so far. Those of a frame are complete once [`Event::Frame`] has announced it.
     pub fn scores(&self) -> &Scores {
         &self.scores
     }
@@ -140,7 +140,9 @@ impl Collector {
             pending.is_none_or(|pending| pending.values[*place].is_none())
         };
         let name = |place: usize| self.plan.metrics[place].info().name;
-        let metrics: Vec<&str> = (0..self.plan.metrics.len()).filter(missing).map(name).collect();
+        let mut metrics: Vec<&str> = (0..self.plan.metrics.len()).filter(missing).map(name).collect();
+        metrics.sort_unstable();
+        metrics.dedup();
         Err(EngineError::Incomplete { frame: self.next_row, metrics: metrics.join(", ") })
     }
 

@@ -27,6 +27,7 @@ mod frame_threads;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod lane;
+mod memory;
 pub mod model;
 mod outcome;
 mod pair;
@@ -40,6 +41,8 @@ mod session;
 mod settings;
 mod span;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use backend::{
@@ -57,6 +60,6 @@ pub use plan::{FeatureSpec, Plan, PlanError, PlannedMetric};
 pub use pooling::{Pooled, Pooling, listed, percentile, percentile_of, pool};
 pub use run::{run, run_part};
 pub use scores::{Column, Scores};
-pub use session::Session;
+pub use session::PushSession;
 pub use settings::{FrameRange, Settings};
 pub use visus_metrics::ClipInfo;

@@ -7,16 +7,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use visus_video::budget::Reservation;
 use visus_video::{Format, Source};
 
 use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
 use crate::error::{EngineError, Role, Side};
 use crate::feed::{ChromaReading, DirectReader, Feed, Input, ReaderThread, frame_pool};
+use crate::memory::Needs;
 use crate::pair::{Differs, SharedWalk, Walk, Windows};
 use crate::part::Part;
 use crate::span::Span;
-use crate::stage::{Capacity, Stage};
+use crate::stage::{Capacity, DEVICE_QUEUE, Stage};
 use crate::worker::{Worker, WorkerSetup};
 use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Settings, Sink};
 
@@ -24,10 +26,10 @@ use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Settings, Sink};
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Frames of one input that are alive at the same time: one per worker, those that metrics look back at, one being read or
-/// ready, and more of these where several workers may ask at once; and those that a device holds, with one that waits for
-/// it. A frame that was used a moment ago is still in the caches, so fewer are better than many.
+/// ready, and more of these where several workers may ask at once; and those that a device holds or that wait for it. A
+/// frame that was used a moment ago is still in the caches, so fewer are better than many.
 fn pool_size(threads: usize, history: usize, on_device: Option<usize>) -> usize {
-    threads + history + 1 + threads / 2 + on_device.map_or(0, |in_flight| in_flight + 1)
+    threads + history + 1 + threads / 2 + on_device.map_or(0, |in_flight| in_flight + DEVICE_QUEUE)
 }
 
 /// Workers, and the threads of each. Frames are shared out among workers; where there are fewer frames than threads, each
@@ -71,6 +73,9 @@ struct Run<'a> {
     started: Instant,
     plan: Arc<Plan>,
     settings: &'a Settings,
+    /// As many as there is room for.
+    threads: usize,
+    _room: Reservation,
     cancel: &'a Cancel,
     sink: &'a mut dyn Sink,
     clip: ClipInfo,
@@ -94,15 +99,30 @@ impl<'a> Run<'a> {
         let span = settings.span(&plan)?;
         let clip = common_clip(sources)?;
         let total = expected_frames(sources, settings, &span);
+        let (threads, room) =
+            Needs::of(&plan, &clip.format).reserve(settings.threads, &clip.format, cancel)?;
         let (device, backend) = settings.backend.open(&plan, &clip)?;
         let setup = WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref())?;
-        let (count, threads_per_frame) = division_of_work(settings.threads, total);
+        let (count, threads_per_frame) = division_of_work(threads, total);
         let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
         let workers = workers?;
         if sink.event(Event::Started { format: clip.format, total }) == Flow::Stop {
             cancel.fire();
         }
-        Ok(Self { started, plan, settings, cancel, sink, clip, span, workers, device, backend })
+        Ok(Self {
+            started,
+            plan,
+            settings,
+            threads,
+            _room: room,
+            cancel,
+            sink,
+            clip,
+            span,
+            workers,
+            device,
+            backend,
+        })
     }
 
     fn score(mut self, sources: [Box<dyn Source>; 2], keep_rows: bool) -> Result<Part, EngineError> {
@@ -148,7 +168,7 @@ impl<'a> Run<'a> {
     /// its own time. With as many workers as processors, dedicated readers would only steal time from them.
     fn reading(&self, inputs: &[Input; 2]) -> Reading {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.settings.threads;
+        let threads = self.threads;
         if self.device.is_some() || !inputs.iter().all(Input::never_blocks) {
             Reading::OwnThreads
         } else if threads <= 1 {
@@ -335,7 +355,7 @@ fn expected_frames(
 
 #[cfg(test)]
 mod tests {
-    use super::{division_of_work, pool_size};
+    use super::{DEVICE_QUEUE, division_of_work, pool_size};
 
     #[test]
     fn few_frames_get_several_threads() {
@@ -353,6 +373,6 @@ mod tests {
 
     #[test]
     fn a_device_has_frames_of_its_own() {
-        assert_eq!(pool_size(4, 2, Some(6)), pool_size(4, 2, None) + 7);
+        assert_eq!(pool_size(4, 2, Some(6)), pool_size(4, 2, None) + 6 + DEVICE_QUEUE);
     }
 }

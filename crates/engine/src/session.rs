@@ -3,7 +3,7 @@
 //! [`run`](crate::run) pulls frames from two sources; a session is the same machinery with the caller in the place of
 //! reading and pairing. Workers, device lane, collection and results are the same, so the scores are too.
 //!
-//! Back-pressure: [`Session::push`] waits while too many pairs are in flight, so the caller's frames are bounded. Nothing
+//! Back-pressure: [`PushSession::push`] waits while too many pairs are in flight, so the caller's frames are bounded. Nothing
 //! is copied: a frame is released when the last metric that looks at it is done. Collection happens on the caller's thread,
 //! inside the calls; there is no thread beside the lanes. Workers are started when there is work for them: a session over
 //! one frame has one worker, and with `threads: 0` the caller's thread is the worker and there is no thread at all.
@@ -26,13 +26,13 @@ use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Scores, Settings, Sink
 /// Scores pairs of frames that are pushed into it.
 ///
 /// ```
-/// use visus_engine::{Cancel, ModelSpec, Plan, Session, Settings, Silent};
+/// use visus_engine::{Cancel, ModelSpec, Plan, PushSession, Settings, Silent};
 /// use visus_video::{Chroma, Format, synthetic::Clip};
 ///
 /// let format = Format::new(64, 48, Chroma::C420, 8)?;
 /// let plan = Plan::new(&[ModelSpec::version("vmaf_v0.6.1")], &[], true)?;
 /// let settings = Settings { threads: 0, ..Settings::default() };
-/// let mut session = Session::new(&plan, format.into(), &settings, &Cancel::new(), Box::new(Silent))?;
+/// let mut session = PushSession::new(&plan, format.into(), &settings, &Cancel::new(), Box::new(Silent))?;
 /// for frame in Clip::scene(format, 3, 7).frames() {
 ///     session.push(frame.clone(), frame)?;
 /// }
@@ -40,7 +40,7 @@ use crate::{Cancel, ClipInfo, Event, Flow, Outcome, Plan, Scores, Settings, Sink
 /// assert_eq!(session.finish()?.frames, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Session {
+pub struct PushSession {
     started: Instant,
     clip: ClipInfo,
     subsample: u64,
@@ -58,7 +58,7 @@ pub struct Session {
 enum Lanes {
     /// The caller's thread.
     Inline(Box<Worker>),
-    Threads(Threads),
+    Threads(Box<Threads>),
 }
 
 /// Lanes on threads of their own.
@@ -76,7 +76,7 @@ struct Threads {
     rows_expected: usize,
 }
 
-impl Session {
+impl PushSession {
     /// Fails if a metric refuses the clip. `Settings::range` counts the pairs that are pushed; those outside it are not
     /// scored.
     pub fn new(
@@ -167,7 +167,8 @@ impl Session {
             return Err(EngineError::Cancelled);
         }
         let lanes = self.lanes.take().ok_or(EngineError::SessionFailed)?;
-        if let Lanes::Threads(Threads { dispatcher, mut stage, .. }) = lanes {
+        if let Lanes::Threads(threads) = lanes {
+            let Threads { dispatcher, mut stage, .. } = *threads;
             drop(dispatcher);
             stage.seal();
             stage.gather_all(&mut self.collector, &self.cancel, &mut *self.sink)?;
@@ -225,7 +226,7 @@ impl Session {
                 }
             }
             Lanes::Threads(threads) => {
-                self.wait_for_rows(threads, threads.most_rows)?;
+                self.wait_for_rows(threads, threads.most_rows - 1)?;
                 threads.add_worker_if_busy()?;
                 match threads.dispatcher.submit(job) {
                     Some(rows) => {
@@ -279,7 +280,7 @@ impl Lanes {
             most_rows: 2 * most_workers + on_device,
             rows_expected: 0,
         };
-        Ok((Self::Threads(threads), backend))
+        Ok((Self::Threads(Box::new(threads)), backend))
     }
 }
 
@@ -302,8 +303,8 @@ impl Threads {
     }
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for PushSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Session({}, {} pairs pushed)", self.clip.format, self.pushed())
+        write!(f, "PushSession({}, {} pairs pushed)", self.clip.format, self.pushed())
     }
 }

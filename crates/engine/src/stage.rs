@@ -27,6 +27,10 @@ use crate::lane::{Job, Jobs, Lane, PartialRow, QueuedJobs, Report, RowSender};
 use crate::run::PATIENCE;
 use crate::{Cancel, Flow, Plan, Sink};
 
+/// Jobs that wait for a device beside those in flight: enough to fill a batch without a pause, few because each holds
+/// frames.
+pub(crate) const DEVICE_QUEUE: usize = 4;
+
 /// Jobs that a device was given and has not delivered, in case that it fails.
 #[derive(Default)]
 struct KeptJobs(Mutex<BTreeMap<u64, Job>>);
@@ -174,9 +178,8 @@ impl Stage {
         capacity: Capacity,
     ) -> Result<(DeviceQueue, Receiver<Job>), EngineError> {
         let OpenDevice { id, policy, mut lane, places } = device;
-        // What waits beside the pairs in flight takes frames from the pool, so it is one.
         let (jobs, job_queue) = match capacity {
-            Capacity::For(_) => bounded(1),
+            Capacity::For(_) => bounded(DEVICE_QUEUE),
             Capacity::Unlimited => unbounded(),
         };
         let (left_behind, left_behind_queue) = unbounded();

@@ -67,7 +67,7 @@ fn the_number_of_threads_does_not_show() {
 }
 
 #[test]
-fn several_hands_on_one_frame_do_not_show() {
+fn several_threads_on_one_frame_do_not_show() {
     let one = score(&settings(1), 1);
     for threads in [2, 5, 16] {
         assert_eq!(text(&score(&settings(threads), 1)), text(&one), "{threads} threads");
@@ -102,7 +102,7 @@ fn skips_and_limits() {
 }
 
 #[test]
-fn the_shorter_side_is_told() {
+fn the_shorter_side_is_named() {
     for (frames, side) in [((3, 5), Some(Side::Reference)), ((5, 3), Some(Side::Distorted)), ((3, 3), None)] {
         let (a, b) = (Box::new(reference(frames.0)), Box::new(distorted(frames.1)));
         let outcome = run(&plan(), a, b, &settings(2), &Cancel::new(), &mut Silent).unwrap();

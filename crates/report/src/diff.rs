@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use visus_engine::percentile_of;
 
 use crate::bootstrap::{self, Change};
 use crate::record::{Curve, InputFact, ModelFact, Record};
+use crate::score;
 use crate::shots::Shot;
 
 /// Something the two reports say differently.
@@ -176,15 +179,17 @@ fn frames(record: &Record) -> String {
 impl Diff {
     /// For programs.
     pub fn json(&self) -> Value {
-        let differences = self.differences.iter().map(|difference| {
-            json!({ "what": difference.what, "a": difference.first, "b": difference.second,
-                    "breaks_comparison": difference.breaks })
-        });
-        json!({
-            "common_frames": self.common_frames,
-            "differences": differences.collect::<Vec<_>>(),
-            "models": self.models.iter().map(ModelChange::json).collect::<Vec<_>>(),
-            "level": bootstrap::LEVEL,
+        let difference = |difference: &Difference| DifferenceEntry {
+            what: difference.what.clone(),
+            a: difference.first.clone(),
+            b: difference.second.clone(),
+            breaks_comparison: difference.breaks,
+        };
+        score::json(&DiffReport {
+            common_frames: self.common_frames,
+            differences: self.differences.iter().map(difference).collect(),
+            models: self.models.iter().map(ModelChange::entry).collect(),
+            level: bootstrap::LEVEL,
         })
     }
 
@@ -198,7 +203,7 @@ impl Diff {
             text.push_str("The two reports agree in engine, models, inputs and frames.\n");
         }
         if self.differences.iter().any(|difference| difference.breaks) {
-            text.push_str("These scores are not on one scale: a change may come from the ruler, not from the picture.\n");
+            text.push_str("These scores are not on one scale: a change may come from how they were measured, not from the picture.\n");
         }
         for model in &self.models {
             text.push_str(&model.text());
@@ -210,21 +215,96 @@ impl Diff {
     }
 }
 
+/// Two reports side by side.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiffReport {
+    /// Frames that both reports have.
+    common_frames: usize,
+    /// What the two reports say differently of themselves.
+    differences: Vec<DifferenceEntry>,
+    /// The change of every score that both have.
+    models: Vec<ModelEntry>,
+    /// Below this chance a change is called real.
+    level: f64,
+}
+
+/// Something that the two reports say differently.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DifferenceEntry {
+    /// What it is about.
+    what: String,
+    /// What the first report says.
+    a: String,
+    /// What the second report says.
+    b: String,
+    /// Scores with this difference are not on one scale, or not of the same pictures.
+    breaks_comparison: bool,
+}
+
+/// The change of one score.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ModelEntry {
+    #[serde(flatten)]
+    whole: ChangeEntry,
+    /// The score's name in the first report.
+    a: String,
+    /// The score's name in the second report.
+    b: String,
+    /// Change of the 5th percentile.
+    p5_change: f64,
+    /// Its 95 % interval.
+    p5_interval: (f64, f64),
+    /// The change within every shot, where there are several.
+    shots: Vec<ShotEntry>,
+}
+
+/// The change within a shot.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ShotEntry {
+    #[serde(flatten)]
+    change: ChangeEntry,
+    /// First frame of the shot.
+    start_frame: u64,
+    /// The frame after its last.
+    end_frame: u64,
+}
+
+/// A change of the mean.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChangeEntry {
+    /// Mean in the first report.
+    mean_a: f64,
+    /// Mean in the second report.
+    mean_b: f64,
+    /// The second less the first.
+    change: f64,
+    /// Its 95 % interval.
+    interval: (f64, f64),
+    /// The chance of such a change if there is none; per shot corrected for the number of shots.
+    p: f64,
+    /// Whether p is below the level.
+    real: bool,
+    /// Frames that were compared.
+    frames: usize,
+    /// Frames of a block that is drawn as a whole.
+    block: usize,
+}
+
 impl ModelChange {
-    fn json(&self) -> Value {
-        let shot = |(shot, changed): &(Shot, Changed)| {
-            let mut value = changed.json();
-            value["start_frame"] = json!(shot.start);
-            value["end_frame"] = json!(shot.end);
-            value
+    fn entry(&self) -> ModelEntry {
+        let shot = |(shot, changed): &(Shot, Changed)| ShotEntry {
+            change: changed.entry(),
+            start_frame: shot.start,
+            end_frame: shot.end,
         };
-        let mut value = self.whole.json();
-        value["a"] = json!(self.names.0);
-        value["b"] = json!(self.names.1);
-        value["p5_change"] = json!(self.p5.0);
-        value["p5_interval"] = json!([self.p5.1.0, self.p5.1.1]);
-        value["shots"] = self.shots.iter().map(shot).collect();
-        value
+        ModelEntry {
+            whole: self.whole.entry(),
+            a: self.names.0.clone(),
+            b: self.names.1.clone(),
+            p5_change: self.p5.0,
+            p5_interval: self.p5.1,
+            shots: self.shots.iter().map(shot).collect(),
+        }
     }
 
     fn text(&self) -> String {
@@ -248,17 +328,17 @@ impl ModelChange {
 }
 
 impl Changed {
-    fn json(&self) -> Value {
-        json!({
-            "mean_a": self.means.0,
-            "mean_b": self.means.1,
-            "change": self.change.mean,
-            "interval": [self.change.interval.0, self.change.interval.1],
-            "p": self.p,
-            "real": self.is_real(),
-            "frames": self.change.frames,
-            "block": self.change.block,
-        })
+    fn entry(&self) -> ChangeEntry {
+        ChangeEntry {
+            mean_a: self.means.0,
+            mean_b: self.means.1,
+            change: self.change.mean,
+            interval: self.change.interval,
+            p: self.p,
+            real: self.is_real(),
+            frames: self.change.frames,
+            block: self.change.block,
+        }
     }
 
     fn text(&self) -> String {

@@ -1,4 +1,4 @@
-//! A part of a clip on paper: what joining needs beside the report, and the joined report.
+//! The report of a part of a clip, and joining such reports to that of the whole.
 //!
 //! A part's report is an ordinary report with one entry more, `part`: the raw numbers of every frame and how the plan was
 //! asked for. The joined report has everything a single run writes, and nothing else; only `fps` is a matter of time.
@@ -15,8 +15,7 @@ use visus_engine::{
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
-use crate::full::{FullReport, IDENTICAL, InputFacts};
-use crate::score;
+use crate::score::{self, IDENTICAL, InputFacts, ScoreFacts, ScoreReport};
 
 /// What a plan was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,7 +224,7 @@ pub fn merge(
 /// Makes sections of a report from what parts know of their pairing.
 pub type JoinPairing<'a> = dyn Fn(&[Value]) -> Result<Vec<(&'static str, Value)>, String> + 'a;
 
-/// A part as its report tells it. Its scores are not read: they are made anew.
+/// A part as its report describes it. Its scores are not read: they are computed again.
 fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
     let fault = |what| MergeError::NoPart { name: name.to_owned(), what };
     let part = &report["part"];
@@ -343,9 +342,10 @@ fn check_hashes(plan: &Plan, report: &Value) -> Result<(), MergeError> {
 /// The first part's report with everything that belongs to its frames replaced, in the same order.
 fn written(plan: &Plan, outcome: &Outcome, format: Format, reports: &[(String, Value)]) -> Value {
     let first = &reports[0].1;
-    let facts = InputFacts::new("", format, None);
+    let input = || InputFacts::new("", format, None);
     let version = first["version"].as_str().unwrap_or_default();
-    let fresh = FullReport { version, plan, outcome, reference: &facts, distorted: &facts }.json();
+    let facts = ScoreFacts::native(version, plan, outcome, [input(), input()]);
+    let fresh = ScoreReport::new(&facts, outcome).json();
     let mut merged = first.as_object().cloned().unwrap_or_default();
     for key in OWN {
         match fresh.get(key) {

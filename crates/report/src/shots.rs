@@ -1,8 +1,10 @@
-//! Shots: given by a report, or read off the motion of the reference.
+//! Shots of a report: as it gives them, or as the project's detector (`visus_video::shots`) finds them in the motion of the
+//! reference.
 
 use serde_json::Value;
 
 use visus_engine::Outcome;
+use visus_video::shots::{DetectSettings, detect_from_changes};
 
 use crate::record::{Curve, Record};
 
@@ -29,31 +31,27 @@ pub fn given(list: &Value) -> Vec<Shot> {
     shots.filter(|shots| shots.windows(2).all(|pair| pair[0].end <= pair[1].start)).unwrap_or_default()
 }
 
-/// A cut changes the picture by at least so much, as a mean luma difference on the 8-bit scale…
-const THRESHOLD: f64 = 12.0;
-/// …and by so many times more than the frames around it.
-const CONTRAST: f64 = 3.0;
 const MOTION: &str = "VMAF_integer_feature_motion_sad_score";
 
-/// Shots as far as the motion of the reference tells them. A cut is a single large difference between quiet neighbours.
-/// Only where every frame is listed, and only what was seen: a clip of one shot is one shot.
+/// Shots as far as the motion of the reference shows them. Only where every frame is listed: a clip of one shot is one shot.
 pub fn from_motion(record: &Record) -> Vec<Shot> {
     let every_frame = record.frames.windows(2).all(|pair| pair[1] == pair[0] + 1);
     let motion = record
         .curves
         .iter()
         .filter(|curve| curve.name.starts_with(MOTION))
-        .min_by_key(|curve| distance(curve));
-    let (Some(motion), Some(first), Some(last), true) =
-        (motion, record.frames.first(), record.frames.last(), every_frame)
-    else {
+        .min_by_key(|curve| curve.name.contains(FIVE_FRAMES));
+    let (Some(motion), Some(first), true) = (motion, record.frames.first(), every_frame) else {
         return Vec::new();
     };
-    let mut starts = vec![*first];
-    starts.extend(cuts(motion).into_iter().map(|place| record.frames[place]));
-    let ends = starts.iter().copied().skip(1).chain([last + 1]);
-    starts.iter().copied().zip(ends).map(|(start, end)| Shot { start, end }).collect()
+    let changes: Vec<f32> = motion.values.iter().map(|value| value.unwrap_or(0.0) as f32).collect();
+    let found = detect_from_changes(&changes, &DetectSettings::default());
+    found.shots.iter().map(|shot| Shot { start: first + shot.start, end: first + shot.end }).collect()
 }
+
+/// Motion over the five-frame window compares frames at distance two, so that a cut shows twice; where both are there, the
+/// other one is better.
+const FIVE_FRAMES: &str = "mffw";
 
 /// Frames at which shots begin in a run that has just ended; the first is its first frame.
 pub fn starts(outcome: &Outcome) -> Vec<u64> {
@@ -69,7 +67,7 @@ pub fn starts(outcome: &Outcome) -> Vec<u64> {
     if starts.is_empty() { vec![0] } else { starts }
 }
 
-/// Where shots begin, as pairing tells it, made to shots of the listed frames.
+/// Shots of the listed frames, from the frames at which pairing saw them begin.
 pub(crate) fn from_starts(list: &Value, frames: &[u64]) -> Vec<Shot> {
     let (Some(list), Some(first), Some(last)) = (list.as_array(), frames.first(), frames.last()) else {
         return Vec::new();
@@ -84,26 +82,6 @@ pub(crate) fn from_starts(list: &Value, frames: &[u64]) -> Vec<Shot> {
     starts.iter().copied().zip(ends).map(|(start, end)| Shot { start, end }).collect()
 }
 
-/// With the five-frame window, frames at distance two are compared.
-fn distance(curve: &Curve) -> usize {
-    if curve.name.contains("mffw") { 2 } else { 1 }
-}
-
-/// Frames that begin a new shot. At distance two a cut shows in two frames; the first of them begins the shot.
-fn cuts(motion: &Curve) -> Vec<usize> {
-    let distance = distance(motion);
-    let at = |place: usize| motion.values.get(place).copied().flatten();
-    let quiet =
-        |place: Option<usize>, peak: f64| place.and_then(at).is_none_or(|value| value * CONTRAST < peak);
-    (1..motion.values.len())
-        .filter(|place| {
-            at(*place).is_some_and(|peak| {
-                peak >= THRESHOLD && quiet(place.checked_sub(1), peak) && quiet(Some(place + distance), peak)
-            })
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,13 +92,17 @@ mod tests {
     }
 
     #[test]
-    fn cuts_are_lonely_peaks() {
-        let motion = [0.0, 1.0, 2.0, 40.0, 2.0, 1.0, 9.0, 2.0, 20.0, 19.0, 18.0];
-        let shots = from_motion(&record(MOTION, &motion));
-        assert_eq!(shots, [Shot { start: 100, end: 103 }, Shot { start: 103, end: 111 }]);
-        let motion = [0.0, 0.0, 1.0, 30.0, 30.0, 1.0, 1.0];
-        let shots = from_motion(&record(&format!("{MOTION}_mffw"), &motion));
-        assert_eq!(shots[1], Shot { start: 103, end: 107 });
+    fn cuts_are_read_off_the_motion() {
+        let mut motion = [1.0; 40];
+        (motion[15], motion[16]) = (40.0, 38.0);
+        for name in [MOTION.to_owned(), format!("{MOTION}_{FIVE_FRAMES}")] {
+            let shots = from_motion(&record(&name, &motion));
+            assert_eq!(shots, [Shot { start: 100, end: 115 }, Shot { start: 115, end: 140 }]);
+        }
+        let mut gap = record(MOTION, &motion);
+        gap.frames[39] += 1;
+        assert_eq!(from_motion(&gap), [], "a frame is not listed");
+        assert_eq!(from_motion(&record("vmaf", &motion)), []);
     }
 
     #[test]

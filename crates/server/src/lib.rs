@@ -1,8 +1,9 @@
 //! MCP and HTTP over one job queue: agents and services score video through it.
 //!
-//! This crate owns the doors and what stands behind all of them: [`config`], the allowed [`roots`], one bounded table
-//! of [`jobs`], the two [`engines`] (embedded, or a `vmaf` executable as child), the [`tools`] with their arguments and
-//! answers, and the words of every [`error`]. It is the only async crate, and nothing blocking runs on its async threads.
+//! This crate owns two front ends, [`mcp`] and [`http`], and what they share: [`config`], the allowed [`roots`], one bounded
+//! table of [`jobs`], the two [`engines`] (embedded, or a `vmaf` executable as child), the [`tools`] with their arguments,
+//! handlers and answers, and every [`text`] that a client reads. It is the only async crate, and nothing blocking runs on
+//! its async threads.
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -11,13 +12,15 @@ pub mod error;
 pub mod http;
 pub mod jobs;
 pub mod mcp;
+mod memory;
 pub mod report;
 pub mod roots;
 mod server;
+pub mod text;
 pub mod tools;
 
 pub use error::{Fault, ToolError};
-pub use server::{Server, Started, blocking, finished};
+pub use server::{Server, Started, blocking};
 
 /// What stands as the version in reports.
 pub const VERSION: &str = concat!("visus-", env!("CARGO_PKG_VERSION"));

@@ -1,25 +1,25 @@
-//! What all doors share, and how a tool is called through any of them.
+//! What all front ends share, and how a tool is called through any of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::ToolError;
 use crate::config::{Config, EngineKind};
 use crate::engines::external::{self, External};
 use crate::engines::probe::Probes;
 use crate::engines::{ScoreTask, native};
-use crate::jobs::{Context, JobHandle, Jobs, Owner, Work};
+use crate::jobs::{Context, JobHandle, Jobs, Owner};
 use crate::report::{Detail, Output, ScoreReport};
 use crate::roots::Roots;
-use crate::tools::bench::Bench;
+use crate::text::clean_answer;
 use crate::tools::field::Values;
+use crate::tools::fit::fit;
 use crate::tools::pictures::{Folder, Pictures};
-use crate::tools::score_args::{Names, ScoreArgs};
-use crate::tools::{self, backends, eval, extractors, job, models, worst};
-use crate::{ToolError, error};
+use crate::tools::{self, Answer, Run, Tool};
 
-/// The server behind the doors; clones are handles to the same one.
+/// The server behind the front ends; clones are handles to the same one.
 #[derive(Clone, Debug)]
 pub struct Server(Arc<Inner>);
 
@@ -32,20 +32,20 @@ struct Inner {
     pictures: Pictures,
 }
 
-/// A call that was taken.
+/// A call that was accepted.
 #[derive(Debug)]
 pub enum Started {
-    /// It is answered already.
-    Answer(Map<String, Value>),
-    /// It works; wait for it.
+    /// The answer is there.
+    Answer(Answer),
+    /// A job that the caller waits for.
     Job(JobHandle),
-    /// It works, and the caller does not want to wait.
+    /// A job that the caller does not wait for.
     Background(JobHandle),
 }
 
 impl Server {
     pub fn new(config: Config) -> Self {
-        let roots = Roots::new(&config.roots);
+        let roots = Roots::new(&config.roots).with_writable(&config.writable);
         let jobs = Jobs::new(config.limits);
         let probes = Probes::new(config.launcher.clone());
         Self(Arc::new(Inner { config, roots, jobs, probes, pictures: Pictures::default() }))
@@ -88,55 +88,62 @@ impl Server {
         }
     }
 
-    /// Calls a tool. Returns as soon as the call is answered, refused, or waits in the queue.
+    /// Calls an offered tool by name. Returns as soon as the call is answered, refused, or waits in the queue.
     pub async fn start(
         &self,
         name: &str,
         given: Map<String, Value>,
         owner: &Owner,
     ) -> Result<Started, ToolError> {
-        let Some(tool) = tools::by_name(name) else { return Err(unknown_tool(name)) };
-        let names = match tool.name {
-            "vmaf_score" => Some(Names::Mcp),
-            "vmaf_score_encoded" => Some(Names::Encoded),
-            _ => None,
-        };
-        if let Some(names) = names {
-            return self.start_score(ScoreArgs::read(tool.name, names, given)?, owner).await;
+        match tools::by_name(name).filter(|tool| self.config().offer.has(tool)) {
+            Some(tool) => self.start_tool(tool, given, owner).await,
+            None => Err(ToolError::UnknownTool(name.to_owned())),
         }
-        if tool.name == worst::NAME {
-            return self.start_worst(worst::Request::read(given)?, owner).await;
-        }
-        let values = Values::read(tool.name, tool.fields(), given)?;
-        if tools::tuning::NAMES.contains(&tool.name) {
-            return self.start_tuning(tool.name, values, owner).await;
-        }
-        let id = || values.text("job_id").unwrap_or_default();
-        let answer = match tool.name {
-            "get_job" => {
-                let detail = values.text("detail").and_then(Detail::parse);
-                job::get(self.jobs(), owner, id(), detail)?
-            }
-            "list_jobs" => backends::object(job::list(self.jobs(), owner)),
-            "cancel_job" => job::facts(&self.jobs().cancel(owner, id())?),
-            "list_extractors" => backends::object(extractors::list()),
-            "run_benchmark" | "vmaf_bench" | "probe_backend" | "eval_model_on_split" | "compare_models" => {
-                return self.start_work(tool.name, values, owner);
-            }
-            _ => self.look(tool.name, values).await?,
-        };
-        Ok(Started::Answer(answer))
     }
 
-    /// Scores with checked arguments, from any door.
-    pub async fn start_score(&self, args: ScoreArgs, owner: &Owner) -> Result<Started, ToolError> {
-        let (background, tool) = (args.background(), args.tool());
+    /// Calls a tool, offered or not. The arguments are checked against its table first.
+    pub async fn start_tool(
+        &self,
+        tool: &'static Tool,
+        given: Map<String, Value>,
+        owner: &Owner,
+    ) -> Result<Started, ToolError> {
+        let values = Values::read(tool.name, tool.fields(), given)?;
         let server = self.clone();
-        let task = blocking(move || args.prepare(server.roots(), server.config())).await??;
-        let server = self.clone();
-        let work: Work = Box::new(move |context| Ok(Output::Score(Box::new(server.score(task, context)?))));
-        let handle = self.jobs().submit(owner, tool, work)?;
-        Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
+        match tool.run {
+            Run::Now(run) => Ok(Started::Answer(clean_answer(run(self, owner, &values)?))),
+            Run::Look(run) => {
+                let answer = blocking(move || run(&server, &values)).await??;
+                Ok(Started::Answer(clean_answer(answer)))
+            }
+            Run::Work(prepare) => {
+                let background = values.flag(tools::BACKGROUND.name);
+                let work = blocking(move || prepare(&server, values)).await??;
+                let handle = self.jobs().submit(owner, tool.name, work)?;
+                Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
+            }
+        }
+    }
+
+    /// The answer of a finished job at a level of detail; without one, at the level that its call asked for.
+    pub fn finished(&self, output: &Output, id: &str, detail: Option<Detail>, auto: Detail) -> Answer {
+        let detail = detail.unwrap_or_else(|| output.detail()).or(auto);
+        clean_answer(output.answer(id, detail))
+    }
+
+    /// The same for an agent: at most so many bytes, unless more was asked for.
+    pub fn fitted(&self, output: &Output, id: &str, detail: Option<Detail>, bytes: usize) -> Answer {
+        let auto = self.config().auto_detail;
+        let answer = self.finished(output, id, detail, auto);
+        match detail.unwrap_or_else(|| output.detail()).or(auto) {
+            Detail::Full | Detail::Frames => answer,
+            _ if output.is_document() => answer,
+            _ => {
+                let rest =
+                    format!("read visus://jobs/{id}, or call get_job with this job_id and detail 'full'");
+                fit(answer, bytes, &rest)
+            }
+        }
     }
 
     /// Scores on the engine that was chosen. Blocks.
@@ -160,66 +167,6 @@ impl Server {
             }
         }
     }
-
-    fn start_work(&self, tool: &'static str, values: Values, owner: &Owner) -> Result<Started, ToolError> {
-        let background = values.flag("background");
-        let server = self.clone();
-        let work: Work = Box::new(move |context| match tool {
-            "run_benchmark" => Bench::fixed().run(&server, context),
-            "vmaf_bench" => Bench::with_knobs(&values).run(&server, context),
-            "eval_model_on_split" => eval::evaluate(&server, &values, context),
-            "compare_models" => eval::compare(&server, &values, context),
-            _ => {
-                let backend = values.text("backend").unwrap_or("cpu").to_owned();
-                backends::probe(&server, &backend, context).map(Output::Value)
-            }
-        });
-        let handle = self.jobs().submit(owner, tool, work)?;
-        Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
-    }
-
-    /// Scores and shows the worst frames.
-    async fn start_worst(&self, request: worst::Request, owner: &Owner) -> Result<Started, ToolError> {
-        let (background, count, server) = (request.args.background(), request.count(), self.clone());
-        let task = blocking(move || request.args.prepare(server.roots(), server.config())).await??;
-        let server = self.clone();
-        let work: Work = Box::new(move |context| worst::run(&server, task, count, context));
-        let handle = self.jobs().submit(owner, worst::NAME, work)?;
-        Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
-    }
-
-    /// Encodes and measures, from any door.
-    async fn start_tuning(
-        &self,
-        tool: &'static str,
-        values: Values,
-        owner: &Owner,
-    ) -> Result<Started, ToolError> {
-        let (background, server) = (values.flag("background"), self.clone());
-        let request = blocking(move || tools::tuning::Request::prepare(tool, values, &server)).await??;
-        let server = self.clone();
-        let work: Work = Box::new(move |context| request.run(&server, context));
-        let handle = self.jobs().submit(owner, tool, work)?;
-        Ok(if background { Started::Background(handle.detached()) } else { Started::Job(handle) })
-    }
-
-    /// Tools that look at files or ask a binary: on a blocking thread, outside the queue.
-    async fn look(&self, tool: &'static str, values: Values) -> Result<Map<String, Value>, ToolError> {
-        let server = self.clone();
-        let answer = blocking(move || {
-            let folders = &server.config().model_dirs;
-            match tool {
-                "list_models" => Ok(models::list(folders, server.roots())),
-                "describe_model" => {
-                    models::describe(values.text("name").unwrap_or_default(), folders, server.roots())
-                }
-                "list_backends" => Ok(backends::list(&server, values.flag("refresh"))),
-                "vmaf_version" => Ok(backends::version(&server)),
-                other => Err(ToolError::UnknownTool(other.to_owned())),
-            }
-        });
-        Ok(backends::object(answer.await??))
-    }
 }
 
 /// Runs blocking work off the async threads.
@@ -227,17 +174,4 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| ToolError::Failed(format!("internal error: {error}")))
-}
-
-fn unknown_tool(name: &str) -> ToolError {
-    ToolError::UnknownTool(error::cleaned(name))
-}
-
-/// The answer of a finished job, for a tool's caller. Benchmarks get their job's id, like scores.
-pub fn finished(output: &Output, id: &str, tool: &str) -> Map<String, Value> {
-    let mut answer = output.answer(id);
-    if matches!(tool, "run_benchmark" | "vmaf_bench") {
-        answer.insert("job_id".to_owned(), json!(id));
-    }
-    answer
 }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -32,56 +33,86 @@ pub struct CompareSettings {
 }
 
 /// One encoder at one target.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Row {
+    /// The encoder.
     pub codec: String,
+    /// The encoder.
     pub adapter: String,
+    /// cpu, hardware or unknown.
     pub runtime_variant: String,
+    /// The ffmpeg that encoded.
     pub ffmpeg_bin: String,
+    /// Version of its library.
     pub encoder_version: String,
     /// −1 where there is none.
     pub best_crf: i32,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: Option<f64>,
+    /// How long encoding took.
     pub encode_time_ms: u64,
+    /// The pooled score.
     pub vmaf_score: Option<f64>,
+    /// The score that was asked for.
     pub target_vmaf: f64,
+    /// Whether the target was met.
     pub ok: bool,
+    /// What went wrong.
     pub error: Option<String>,
+    /// Settings that were measured on the way.
     pub bisect_samples: Vec<Sample>,
+    /// Measurements that contradict each other by more than half a point.
     pub contradictions: Vec<String>,
+    /// Whether nothing had to be computed.
     pub from_cache: bool,
 }
 
 /// Rate and quality of one encoder against the first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Delta {
+    /// The encoder.
     pub encoder: String,
+    /// The encoder that it is compared with.
     pub anchor: String,
+    /// Bjøntegaard's rate difference, by piecewise cubic interpolation; negative is better.
     pub bd_rate_percent: Option<f64>,
+    /// The same by one cubic polynomial.
     pub bd_rate_cubic_percent: Option<f64>,
+    /// Bjøntegaard's quality difference.
     pub bd_vmaf: Option<f64>,
+    /// What went wrong.
     pub error: Option<String>,
 }
 
 /// The whole comparison.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
+    /// The source.
     pub src: String,
+    /// 2 with several targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u32>,
+    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vmaf: Option<f64>,
+    /// The targets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_vmafs: Option<Vec<f64>>,
+    /// What measured.
     pub tool_version: String,
+    /// The model.
     pub model: String,
+    /// How frames are pooled.
     pub metric: &'static str,
-    /// Frames of the source that stood for it: first and count.
+    /// Frames measured: first, count.
     pub windows: Vec<(u64, u64)>,
+    /// How long it took.
     pub wall_time_ms: u64,
+    /// One per encoder and target.
     pub rows: Vec<Row>,
+    /// Against the first encoder.
     pub bd_rate: Vec<Delta>,
-    /// Rows that nothing had to be computed for.
+    /// Rows taken from the cache.
     pub rows_from_cache: usize,
 }
 
@@ -95,7 +126,7 @@ pub fn compare(
 ) -> Result<Comparison, TuneError> {
     let started = Instant::now();
     let windows = samples::windows(source, &settings.samples);
-    tell_estimate(lab, source, settings, &windows, sink);
+    send_estimate(lab, source, settings, &windows, sink);
     let results = run_all(settings.encoders.len(), workers(settings), |index| {
         let name = &settings.encoders[index];
         sink(Event::Part { name: name.clone(), index, of: settings.encoders.len() });
@@ -158,7 +189,7 @@ pub(crate) fn run_all<T: Send>(count: usize, workers: usize, work: impl Fn(usize
         .collect()
 }
 
-fn tell_estimate(
+fn send_estimate(
     lab: &Lab,
     source: &Source,
     settings: &CompareSettings,

@@ -1,4 +1,4 @@
-//! How long a run will take, told before it starts: from speeds that were seen here before, else from usual ones.
+//! Estimates how long a run will take before it starts: from speeds measured here before, else from typical ones.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -8,17 +8,7 @@ use crate::encode::Recipe;
 use crate::event::Estimate;
 use crate::source::Source;
 
-/// Megapixels per second that encoders usually do at their usual speed on one core, and the engine beside them.
-const USUAL: &[(&str, f64)] = &[
-    ("libx264", 25.0),
-    ("libx265", 6.0),
-    ("libsvtav1", 12.0),
-    ("libaom-av1", 4.0),
-    ("libvpx-vp9", 5.0),
-    ("libvvenc", 1.0),
-    ("prores_ks", 30.0),
-];
-const USUAL_DEVICE: f64 = 250.0;
+/// Megapixels per second that the engine scores on one core, beside an encoder.
 const SCORING: f64 = 60.0;
 /// Bits per pixel of a good encode, for the space it takes.
 const BITS_PER_PIXEL: f64 = 0.2;
@@ -61,10 +51,8 @@ pub(crate) fn estimate(
         if seen.is_none() {
             estimate.basis = "usual speeds of these encoders".to_owned();
         }
-        let usual = USUAL
-            .iter()
-            .find(|(name, _)| *name == recipe.adapter.name)
-            .map_or(USUAL_DEVICE, |(_, speed)| speed * cores);
+        let adapter = recipe.adapter;
+        let usual = adapter.megapixels_per_second * if adapter.hardware { 1.0 } else { cores };
         let speed = seen.map_or(usual, |seen| seen.megapixels_per_second).max(0.01);
         let seconds = coded / speed + display / (SCORING * cores);
         estimate.seconds += seconds * encodes as f64;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -40,48 +41,76 @@ pub struct FindSettings {
 }
 
 /// A whole encode that was measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Attempt {
+    /// The setting.
     pub quality: i32,
+    /// The score its samples promised.
     pub predicted: f64,
+    /// The score it got.
     pub achieved: f64,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
+    /// Bytes of the video.
     pub bytes: u64,
 }
 
 /// The answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FindAnswer {
+    /// The source.
     pub src: String,
+    /// The encoder.
     pub encoder: String,
+    /// Version of its library.
     pub encoder_version: String,
+    /// The name of its quality setting.
     pub knob: &'static str,
+    /// The model that measured.
     pub model: String,
+    /// How frames were pooled.
     pub metric: &'static str,
+    /// The score that was asked for.
     pub target: f64,
+    /// By how much the whole encode may miss it.
     pub tolerance: f64,
+    /// Whether the target was met.
     pub ok: bool,
     /// Why not, or what a person should know.
     pub why: Option<String>,
+    /// The setting that was chosen; null where none was.
     pub quality: Option<i32>,
+    /// Its score on the samples.
     pub predicted: Option<f64>,
+    /// The score of the whole encode.
     pub achieved: Option<f64>,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: Option<f64>,
+    /// Bytes of the video.
     pub bytes: Option<u64>,
+    /// How much smaller than the source.
     pub savings_percent: Option<f64>,
+    /// The codec as RFC 6381 writes it.
     pub codecs: Option<String>,
+    /// Sample format of the encode, by ffmpeg's name.
     pub pix_fmt: Option<String>,
     /// Frames of the source that stood for it: first and count.
     pub windows: Vec<(u64, u64)>,
+    /// Whether the whole source was measured in place of samples.
     pub whole_source: bool,
+    /// Settings that were measured on the way.
     pub samples: Vec<Sample>,
+    /// Whole encodes that were measured.
     pub attempts: Vec<Attempt>,
+    /// Measurements that contradict each other by more than half a point.
     pub contradictions: Vec<String>,
+    /// The file that was written.
     pub output: Option<String>,
     /// A command that makes this encode.
     pub command: Option<Vec<String>>,
     /// Nothing had to be computed.
     pub from_cache: bool,
+    /// How long it all took.
     pub wall_time_ms: u64,
 }
 

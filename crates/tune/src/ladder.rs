@@ -1,5 +1,6 @@
 //! A ladder: sizes and settings that give the most for each bit rate, all judged at the size of the display.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -30,47 +31,71 @@ pub struct LadderSettings {
 }
 
 /// A rendition, or a point that was measured on the way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Rendition {
+    /// Width.
     pub width: u32,
+    /// Height.
     pub height: u32,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
     /// The most bits in any second.
     pub bandwidth_bps: u64,
+    /// The pooled score at the size of the display.
     pub vmaf: f64,
+    /// The setting.
     pub crf: i32,
+    /// The codec as RFC 6381 writes it.
     pub codecs: String,
 }
 
 /// A size that could not be measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Failure {
+    /// Width.
     pub width: u32,
+    /// Height.
     pub height: u32,
+    /// What went wrong.
     pub error: String,
 }
 
 /// The ladder and all that was measured for it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ladder {
+    /// Name and version of this format.
     pub schema: &'static str,
+    /// The source.
     pub src: String,
+    /// The encoder.
     pub encoder: String,
+    /// Version of its library.
     pub encoder_version: String,
+    /// The model that measured.
     pub model: String,
+    /// How frames were pooled.
     pub metric: &'static str,
+    /// Width and height at which scores are measured.
     pub display: (u32, u32),
+    /// Frames per second as a ratio.
     pub frame_rate: (u32, u32),
+    /// Seconds.
     pub duration: f64,
+    /// What is the same from tier to tier.
     pub spacing: &'static str,
     /// Frames of the source that stood for it: first and count.
     pub windows: Vec<(u64, u64)>,
+    /// The renditions that were chosen, by rising rate.
     pub renditions: Vec<Rendition>,
     /// Points of the convex hull, by rising rate.
     pub hull: Vec<Rendition>,
+    /// All points that were measured.
     pub samples: Vec<Rendition>,
+    /// Sizes that could not be measured.
     pub failures: Vec<Failure>,
+    /// Measurements that contradict each other by more than half a point.
     pub contradictions: Vec<String>,
+    /// Whether nothing had to be computed.
     pub from_cache: bool,
 }
 
@@ -79,7 +104,8 @@ const KEY_SECONDS: f64 = 2.0;
 /// Settings so much finer than the usual start are not tried: no rendition would use them.
 const FINEST: u32 = 16;
 
-/// Makes a ladder. A size that fails is told in `failures`; an error is a wrong question, a cancellation, or nothing at all.
+/// Makes a ladder. A size that fails is listed in `failures`; an error is an invalid request, a cancellation, or a
+/// ladder without a single point.
 pub fn ladder(
     lab: &Lab,
     source: &Source,
@@ -89,7 +115,7 @@ pub fn ladder(
 ) -> Result<Ladder, TuneError> {
     check(source, settings)?;
     let windows = samples::windows(source, &settings.samples);
-    tell_estimate(lab, source, settings, &windows, sink);
+    send_estimate(lab, source, settings, &windows, sink);
     let mut gathered = Gathered::default();
     for (index, size) in settings.resolutions.iter().enumerate() {
         let name = format!("{}x{}", size.0, size.1);
@@ -140,7 +166,7 @@ fn check(source: &Source, settings: &LadderSettings) -> Result<(), TuneError> {
     Ok(())
 }
 
-fn tell_estimate(
+fn send_estimate(
     lab: &Lab,
     source: &Source,
     settings: &LadderSettings,

@@ -1,5 +1,6 @@
 //! Settings measured on samples, and the search over them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
@@ -10,12 +11,15 @@ use crate::source::Window;
 use visus_engine::Pooling;
 
 /// A setting's outcome over all windows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Sample {
     /// The encoder's quality number.
     pub crf: i32,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
+    /// The pooled score.
     pub vmaf_score: f64,
+    /// How long encoding took.
     pub encode_time_ms: u64,
     #[serde(skip)]
     pub codecs: String,
@@ -97,7 +101,7 @@ fn joined(quality: i32, measures: &[Measure], pooling: Pooling) -> Sample {
 
 /// Contradictions in words, with the encoder's own numbers.
 pub fn contradictions(found: &Found<Sample>, knob: &crate::encoders::Knob) -> Vec<String> {
-    let told = |pair: &search::Contradiction| {
+    let sentence = |pair: &search::Contradiction| {
         format!(
             "{name} {finer} scores {finer_score:.2}, less than the coarser {coarser} with {coarser_score:.2}",
             name = knob.name,
@@ -107,7 +111,7 @@ pub fn contradictions(found: &Found<Sample>, knob: &crate::encoders::Knob) -> Ve
             coarser_score = pair.coarser_score,
         )
     };
-    found.contradictions.iter().map(told).collect()
+    found.contradictions.iter().map(sentence).collect()
 }
 
 /// Why no setting meets a target, in words.

@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod budget;
 mod error;
 mod format;
 mod frame;
@@ -36,6 +37,7 @@ mod memory;
 mod pool;
 mod reader;
 mod share;
+pub mod shots;
 mod source;
 pub mod synthetic;
 mod writer;

@@ -36,7 +36,7 @@ pub trait Source: Send {
     /// Passes over up to `count` frames and says how many there were; fewer is the regular end.
     fn skip(&mut self, count: u64) -> Result<u64, ReadError>;
 
-    /// Whole frames from the first to the last, as the length of the input told when it was opened; `None` for pipes.
+    /// Whole frames from the first to the last, as the length of the input said when it was opened; `None` for pipes.
     /// Meant for progress: frame headers of varying length, or a file that still grows, make it differ from what
     /// [`read`](Self::read) will give.
     fn total_frames(&self) -> Option<u64>;

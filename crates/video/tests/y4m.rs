@@ -392,7 +392,7 @@ impl Read for Failing {
 }
 
 #[test]
-fn a_failing_input_is_told_with_its_cause() {
+fn a_failing_input_is_reported_with_its_cause() {
     let mut bytes = counted("W2 H1 F25:1 Ip Cmono", 2);
     bytes.extend(b"FRAME\n1");
     let mut reader = y4m_stream("clip.y4m", Failing(Cursor::new(bytes))).unwrap();
@@ -407,7 +407,7 @@ fn a_failing_input_is_told_with_its_cause() {
 }
 
 #[test]
-fn faults_can_be_told_apart() {
+fn faults_are_distinct() {
     let error = file("YUV4MPEG2 W4 H4 F1:1 C411\n").unwrap_err();
     assert!(
         matches!(&error, ReadError::Header { fault: HeaderFault::Chroma { tag }, .. } if tag == "411"),

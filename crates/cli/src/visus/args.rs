@@ -60,6 +60,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Serve agents: MCP on standard input and output
     Mcp(McpArgs),
+    /// Say what protects the server on this machine, what is found, and what to do about what is not
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -67,6 +69,8 @@ pub enum Command {
     },
     /// Print the man page
     Man,
+    /// Show the JSON Schema of an output, or list all of them
+    Schema(super::schema::SchemaArgs),
 }
 
 const SCORE_EXAMPLES: &str = "\
@@ -323,6 +327,56 @@ pub struct ServeArgs {
     /// Who computes scores: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
     #[arg(long)]
     pub engine: Option<visus_server::config::EngineKind>,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    #[command(flatten)]
+    pub offer: OfferArgs,
+}
+
+/// Which tools agents are offered.
+#[derive(Debug, ClapArgs)]
+pub struct OfferArgs {
+    /// Offer these sets of tools over MCP: core, tuning, models, all [default: core,tuning]
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    pub toolset: Vec<visus_server::tools::offer::SetName>,
+
+    /// Offer these tools over MCP, by name; any other is unknown unless --toolset brings it
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub tools: Vec<String>,
+}
+
+impl OfferArgs {
+    /// The offer that the flags ask for.
+    pub fn offer(&self) -> anyhow::Result<visus_server::tools::offer::Offer> {
+        use visus_server::tools::offer::Offer;
+        Offer::from_flags(&self.toolset, &self.tools, Offer::default()).map_err(anyhow::Error::msg)
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// Print findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the server may take and touch.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct LimitArgs {
+    /// Memory for all jobs together, as 4G; what does not fit is refused or waits [default: VISUS_MEMORY, else half of the
+    /// machine's, or three quarters of the container's limit]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+
+    /// A folder in which clients may have files written, besides those of VISUS_ALLOW_WRITE; may be repeated [default: none]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub allow_write: Vec<PathBuf>,
+
+    /// Write nothing for clients, whatever else is allowed
+    #[arg(long)]
+    pub read_only: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -334,6 +388,12 @@ pub struct McpArgs {
     /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    #[command(flatten)]
+    pub offer: OfferArgs,
 }
 
 /// `1920x1080`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use visus_engine::{Column, Event, Flow, NamedModel, Outcome, Plan, Side, Sink};
-use visus_report::{full, spark, stats};
+use visus_report::{score, spark, stats};
 use visus_scoring::ErrorClass;
 
 /// Frames, speed and time left, on standard error if that is a terminal.
@@ -76,7 +76,7 @@ pub fn summary(plan: &Plan, outcome: &Outcome, threads: usize) -> String {
         outcome.backend.cpu,
     );
     if outcome.identical {
-        let _ = writeln!(text, "{}", full::IDENTICAL);
+        let _ = writeln!(text, "{}", score::IDENTICAL);
     }
     text
 }

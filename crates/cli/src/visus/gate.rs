@@ -6,8 +6,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use visus_report::Record;
-use visus_report::full::FullReport;
 use visus_report::gate::{self, Check, Figure, Limits};
+use visus_report::score::ScoreReport;
 
 use super::args::ScoreArgs;
 use super::pages::read_record;
@@ -145,14 +145,9 @@ fn checks(args: &GateArgs) -> Result<Vec<Check>> {
     let baseline = args.baseline.as_deref().map(read_record).transpose().context("the baseline")?;
     let result = score::measure(&args.score)?;
     score::check(&result)?;
-    let report = FullReport {
-        version: crate::VERSION,
-        plan: &result.plan,
-        outcome: &result.outcome,
-        reference: &result.reference,
-        distorted: &result.distorted,
-    };
-    Ok(gate::check(&Record::of(&report)?, baseline.as_ref(), &limits)?)
+    let facts = result.facts(crate::VERSION);
+    let record = Record::of(ScoreReport::new(&facts, &result.outcome))?;
+    Ok(gate::check(&record, baseline.as_ref(), &limits)?)
 }
 
 fn verdict(checks: &[Check]) -> String {

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use serde_json::json;
 use visus_engine::model::{BUILTIN, Builtin};
 use visus_engine::{ModelSpec, NamedModel};
+use visus_report::models::ModelListEntry;
 
 use super::args::ModelsArgs;
 use super::score::print_all;
@@ -17,8 +17,8 @@ pub fn run(args: &ModelsArgs) -> Result<()> {
         .collect();
     let models = models?;
     if args.json {
-        let list: Vec<_> = models.iter().map(|(model, loaded)| as_json(model, loaded)).collect();
-        return print_all(&format!("{:#}\n", serde_json::Value::from(list)));
+        let list: Vec<_> = models.iter().map(|(model, loaded)| entry(model, loaded)).collect();
+        return print_all(&format!("{:#}\n", visus_report::score::json(&list)));
     }
     print_all(&format!("{}\n{SCREENS}", table(&models)))
 }
@@ -27,16 +27,15 @@ fn range(model: &NamedModel) -> (f64, f64) {
     model.model.clip.map_or((f64::NEG_INFINITY, f64::INFINITY), |clip| (clip.min, clip.max))
 }
 
-fn as_json(model: &Builtin, loaded: &NamedModel) -> serde_json::Value {
-    let (low, high) = range(loaded);
-    json!({
-        "version": model.version,
-        "about": model.about,
-        "score_range": [low, high],
-        "sha256": loaded.sha256,
-        "bootstrap_models": loaded.siblings.len(),
-        "features": loaded.model.features.iter().map(|feature| &feature.name).collect::<Vec<_>>(),
-    })
+fn entry(model: &Builtin, loaded: &NamedModel) -> ModelListEntry {
+    ModelListEntry {
+        version: model.version.to_owned(),
+        about: model.about.to_owned(),
+        score_range: range(loaded),
+        sha256: loaded.sha256.clone(),
+        bootstrap_models: loaded.siblings.len(),
+        features: loaded.model.features.iter().map(|feature| feature.name.clone()).collect(),
+    }
 }
 
 fn table(models: &[(&Builtin, NamedModel)]) -> String {

@@ -1,4 +1,4 @@
-//! `visus serve`: the HTTP door, with MCP on it.
+//! `visus serve`: the HTTP front end, with MCP on it.
 
 use anyhow::Result;
 use visus_server::{config, http};
@@ -8,7 +8,7 @@ use super::mcp;
 
 pub fn run(args: ServeArgs) -> Result<()> {
     let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };
-    let core =
-        config::Flags { engine: args.engine, allow: args.allow, http: true, launcher: mcp::launcher() };
+    let core = mcp::flags(args.engine, &args.allow, &args.limits);
+    let core = config::Flags { http: true, offer: args.offer.offer()?, ..core };
     Ok(http::serve(&flags, &core)?)
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use serde_json::{Value, json};
 use visus_engine::Cancel;
 use visus_media::Shape;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_report::html::WorstFrame as Shown;
+use visus_report::worst::{WorstEntry, WorstList, WorstRegion};
 use visus_scoring::{ScoreRequest, ScoreResult};
 use visus_video::ColourRange;
 
@@ -107,19 +107,22 @@ fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> Result<()> {
         let path = folder.join(file_name(frame));
         std::fs::write(&path, &frame.png).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let entry = |frame: &WorstFrame| -> Value {
-        let region = frame.region;
-        json!({
-            "frame_index": frame.index,
-            "score": frame.score,
-            "shot": frame.shot,
-            "png": file_name(frame),
-            "region": { "x": region.x, "y": region.y, "width": region.width, "height": region.height },
-            "description": frame.description,
-            "measures": frame.measures.json(),
-        })
+    let entry = |frame: &WorstFrame| WorstEntry {
+        frame_index: frame.index,
+        score: frame.score,
+        shot: frame.shot,
+        png: file_name(frame),
+        region: WorstRegion {
+            x: frame.region.x,
+            y: frame.region.y,
+            width: frame.region.width,
+            height: frame.region.height,
+        },
+        description: frame.description.clone(),
+        measures: frame.measures.json(),
     };
-    let list = json!({ "score": name, "frames": frames.iter().map(entry).collect::<Vec<_>>() });
+    let list = WorstList { score: name.to_owned(), frames: frames.iter().map(entry).collect() };
+    let list = visus_report::score::json(&list);
     score::write_json(&folder.join("worst.json"), &list)
 }
 

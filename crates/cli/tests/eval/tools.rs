@@ -82,8 +82,7 @@ fn several_models() {
 }
 
 fn score(more: Value) -> Value {
-    let mut arguments =
-        json!({ "ref": made().path("ref.y4m"), "dis": made().path("dis.y4m"), "precision": "max" });
+    let mut arguments = json!({ "ref": made().path("ref.y4m"), "dis": made().path("dis.y4m"), "precision": "max", "detail": "full" });
     more.as_object().unwrap().iter().for_each(|(key, value)| arguments[key] = value.clone());
     arguments
 }

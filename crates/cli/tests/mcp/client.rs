@@ -27,8 +27,15 @@ pub struct Client {
     tools: Value,
 }
 
-/// `visus mcp` with one allowed folder.
+/// `visus mcp` with one allowed folder and every tool.
 pub fn command(allowed: &Path) -> Command {
+    let mut command = default_command(allowed);
+    command.args(["--toolset", "all"]);
+    command
+}
+
+/// The same with the tools that are offered by default.
+pub fn default_command(allowed: &Path) -> Command {
     let mut command = Command::new(VISUS);
     command.arg("mcp").arg("--allow").arg(allowed).env_remove("VMAF_BIN").env_remove("VMAF_MCP_ALLOW");
     command
@@ -135,12 +142,17 @@ impl Client {
         super::schema::check(&listed["outputSchema"], answer, tool);
     }
 
-    /// The words of a tool's failure.
+    /// The text of a tool's failure.
     pub fn failure(&mut self, tool: &str, arguments: Value) -> String {
+        let refusal = self.refusal(tool, arguments);
+        refusal["error"].as_str().expect("one JSON object with an error").to_owned()
+    }
+
+    /// A tool's failure with the advice that comes with it.
+    pub fn refusal(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], json!(true), "{result}");
-        let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        text["error"].as_str().expect("one JSON object with an error").to_owned()
+        serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap()
     }
 
     pub fn close_input(&mut self) {

@@ -37,9 +37,10 @@ fn lossless_files_score_as_their_frames_do() {
     let mut external = command(&clips.folder);
     external.env("VMAF_BIN", VMAF);
     let mut native = Client::open(command(&clips.folder));
-    let expected = native.data("vmaf_score", clips.y4m());
+    let full = json!({ "detail": "full" });
+    let expected = native.data("vmaf_score", with(clips.y4m(), full.clone()));
     for client in [&mut native, &mut Client::open(external)] {
-        let report = client.data("vmaf_score_encoded", arguments.clone());
+        let report = client.data("vmaf_score_encoded", with(arguments.clone(), full.clone()));
         assert_eq!(report["frames"], expected["frames"]);
         assert_eq!(report["pooled_metrics"]["vmaf"], expected["pooled_metrics"]["vmaf"]);
         assert_eq!(report["reference_encoded"], json!(clips.path("ref.mkv")));

@@ -48,9 +48,12 @@ fn our_own_vmaf_gives_the_same_scores() {
     let mut native = Client::open(command(&clips.folder));
     let mut external = Client::open(with_binary(&clips, Path::new(VMAF)));
     for arguments in [
-        clips.y4m(),
-        clips.raw(),
-        with(clips.y4m(), json!({ "precision": "max", "subsample": 2, "feature": ["psnr"] })),
+        with(clips.y4m(), json!({ "detail": "full" })),
+        with(clips.raw(), json!({ "detail": "full" })),
+        with(
+            clips.y4m(),
+            json!({ "precision": "max", "subsample": 2, "feature": ["psnr"], "detail": "full" }),
+        ),
         with(clips.y4m(), json!({ "detail": "summary", "model": "version=vmaf_v0.6.1neg" })),
     ] {
         let (ours, theirs) =
@@ -80,7 +83,8 @@ fn a_model_file_is_handed_over_opened() {
     let clips = Clips::new(2);
     let text = visus_engine::model::builtin("vmaf_v0.6.1neg").unwrap().text();
     std::fs::write(clips.folder.join("mine.json"), text.as_bytes()).unwrap();
-    let model = json!({ "model": format!("path={}:name=mine", clips.path("mine.json")) });
+    let model = format!("path={}:name=mine", clips.path("mine.json"));
+    let model = json!({ "model": model, "detail": "full" });
     let mut native = Client::open(command(&clips.folder));
     let mut external = Client::open(with_binary(&clips, Path::new(VMAF)));
     let ours = native.data("vmaf_score", with(clips.y4m(), model.clone()));

@@ -11,5 +11,6 @@ mod modern;
 mod protocol;
 mod schema;
 mod sdk;
+mod sizes;
 mod tools;
 mod tuning;

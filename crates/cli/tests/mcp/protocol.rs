@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, VMAF_MCP, command};
+use super::client::{Client, VMAF_MCP, command, default_command};
 use super::clips::Clips;
 
 #[test]
@@ -55,7 +55,7 @@ fn the_stateless_era_needs_no_opening() {
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{found}");
     let list = client.request("tools/list", json!({ "_meta": meta }));
-    assert!(list["result"]["tools"].as_array().unwrap().len() >= 12, "{list}");
+    assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 20, "{list}");
     assert!(list["result"]["ttlMs"].is_u64() && list["result"]["cacheScope"].is_string(), "{list}");
     let call = json!({ "_meta": meta, "name": "vmaf_score", "arguments": clips.y4m() });
     let score = client.request("tools/call", call);
@@ -104,6 +104,28 @@ fn every_tool_is_described() {
             check_schema(&tool[schema], &format!("{name} {schema}"));
         }
     }
+}
+
+#[test]
+fn the_list_is_small_and_what_is_not_offered_is_unknown() {
+    let clips = Clips::new(1);
+    let size = |client: &mut Client| client.request("tools/list", json!({})).to_string().len();
+    let all = size(&mut Client::open(command(&clips.folder)));
+    let mut client = Client::open(default_command(&clips.folder));
+    let usual = size(&mut client);
+    assert!(usual < all && all <= 24_000, "{usual} and {all} bytes");
+    assert_eq!(client.failure("run_benchmark", json!({})), "unknown tool: run_benchmark");
+    let mut few = default_command(&clips.folder);
+    few.args(["--tools", "vmaf_score,get_job"]);
+    let mut few = Client::open(few);
+    let tools = few.request("tools/list", json!({}))["result"]["tools"].clone();
+    let names: Vec<&Value> = tools.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["vmaf_score", "get_job"]);
+    assert_eq!(few.failure("list_models", json!({})), "unknown tool: list_models");
+    let mut wrong = default_command(&clips.folder);
+    let output = wrong.args(["--tools", "vmaf_scor"]).stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean 'vmaf_score'?"));
 }
 
 /// Plain types, and words for every field.
@@ -176,7 +198,10 @@ fn the_peers_name_and_environment_work() {
         .env_remove("VMAF_BIN")
         .env("VMAF_MCP_ALLOW", &clips.folder);
     let mut client = Client::open(command);
-    assert!(client.data("vmaf_score", clips.raw())["pooled_metrics"]["vmaf"]["mean"].is_f64());
+    let report = client.data("vmaf_score", clips.raw());
+    assert!(report["pooled_metrics"]["vmaf"]["mean"].is_f64());
+    assert_eq!(report["frames"].as_array().unwrap().len(), 2, "here the whole report is the default");
+    assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 20);
     for (word, starts) in [("uvloop", false), ("asyncio", true), ("trio", true)] {
         let mut command = std::process::Command::new(VMAF_MCP);
         command.env("VMAF_MCP_ASYNC", word).stdin(std::process::Stdio::null());

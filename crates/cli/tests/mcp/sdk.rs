@@ -137,7 +137,7 @@ async fn lists_and_calls(client: &Client, clips: &Clips) {
     let result = client.call_tool(call("vmaf_score", clips.y4m())).await.unwrap();
     assert_eq!(result.is_error, Some(false));
     let data = result.structured_content.unwrap();
-    assert_eq!(data["frames"].as_array().unwrap().len(), 3);
+    assert_eq!(data["frame_count"], 3);
     let uri = format!("visus://jobs/{}", data["job_id"].as_str().unwrap());
     let read = client.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
     assert_eq!(read.contents.len(), 1);

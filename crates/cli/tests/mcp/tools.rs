@@ -9,12 +9,13 @@ use super::clips::{Clips, with};
 fn a_score_is_libvmafs_report_and_more() {
     let clips = Clips::new(5);
     let mut client = Client::open(command(&clips.folder));
-    let y4m = client.data("vmaf_score", clips.y4m());
+    let full = json!({ "detail": "full" });
+    let y4m = client.data("vmaf_score", with(clips.y4m(), full.clone()));
     assert_eq!(y4m["frames"].as_array().unwrap().len(), 5);
     assert_eq!((&y4m["backend_requested"], &y4m["backend_used"]), (&json!("auto"), &json!("cpu")));
     assert_eq!(y4m["provenance"]["engine"], "native");
     assert_eq!(y4m["provenance"]["models"][0]["sha256"].as_str().unwrap().len(), 64);
-    let raw = client.data("vmaf_score", clips.raw());
+    let raw = client.data("vmaf_score", with(clips.raw(), full));
     assert_eq!((&raw["frames"], &raw["pooled_metrics"]), (&y4m["frames"], &y4m["pooled_metrics"]));
     let mean = y4m["pooled_metrics"]["vmaf"]["mean"].as_f64().unwrap();
     assert_eq!(mean, (mean * 1e6).round() / 1e6, "six decimals");
@@ -29,7 +30,7 @@ fn options_reach_the_engine() {
     let mut client = Client::open(command(&clips.folder));
     let more = json!({
         "feature": ["psnr", "ciede"], "subsample": 2, "frame_cnt": 5, "frame_skip_ref": 1, "frame_skip_dist": 1,
-        "threads": 2, "cpumask": 255, "model": "version=vmaf_v0.6.1neg:name=neg", "wrong_name": 1,
+        "threads": 2, "cpumask": 255, "model": "version=vmaf_v0.6.1neg:name=neg", "wrong_name": 1, "detail": "full",
     });
     let data = client.data("vmaf_score", with(clips.y4m(), more));
     assert_eq!(data["frame_count"], 5);
@@ -44,7 +45,11 @@ fn options_reach_the_engine() {
     let only = client.data("vmaf_score", with(clips.y4m(), json!({ "no_prediction": true })));
     assert!(only["pooled_metrics"].get("vmaf").is_none());
     let auto = client.data("vmaf_score", with(clips.y4m(), json!({ "model": "auto" })));
-    assert!(auto["notes"][0].as_str().unwrap().starts_with("model vmaf_v0.6.1"), "{}", auto["notes"]);
+    assert!(
+        auto["notes"][0].as_str().unwrap().starts_with("using vmaf_v0.6.1 because vmaf_v1.0.16_3d0h"),
+        "{}",
+        auto["notes"]
+    );
     for (format, start) in [("xml", "<VMAF version="), ("csv", "Frame,"), ("sub", "{0}{1}")] {
         let text = client.data("vmaf_score", with(clips.y4m(), json!({ "output_fmt": format })));
         assert_eq!(text["format"], format);
@@ -68,13 +73,14 @@ fn details_fit_the_reader() {
     let mut client = Client::open(command(&clips.folder));
     let result = client.call("vmaf_score", clips.y4m());
     let data = &result["structuredContent"];
-    assert!(data.get("frames").is_none(), "130 frames are too many");
+    assert!(data.get("frames").is_none(), "a summary has no frames");
+    assert!(result["content"][0]["text"].as_str().unwrap().len() <= 4096);
     for name in ["p1", "p5", "p10", "p25", "harmonic_mean"] {
         assert!(data["pooled_metrics"]["vmaf"][name].is_f64(), "{name}");
     }
     assert_eq!(data["worst_frames"].as_array().unwrap().len(), 5);
     assert!(data["worst_second"]["mean"].is_f64() && data["verdict"].as_str().unwrap().starts_with("vmaf "));
-    assert!(data["curve"]["lowest"].as_array().unwrap().len() <= 100);
+    assert!(data["curve"]["lowest"].as_array().unwrap().len() <= 60);
     let link = &result["content"][1];
     assert_eq!((&link["type"], &link["uri"]), (&json!("resource_link"), &data["report"]));
     let full = client.data("vmaf_score", with(clips.y4m(), json!({ "detail": "full" })));
@@ -82,14 +88,17 @@ fn details_fit_the_reader() {
     let id = data["job_id"].as_str().unwrap();
     let again = client.data("get_job", json!({ "job_id": id, "detail": "full" }));
     assert_eq!(again["result"]["frames"], full["frames"]);
+    let frames = client.data("vmaf_score", with(clips.y4m(), json!({ "detail": "frames" })));
+    assert!(frames["series"].to_string().contains("vmaf") && frames.get("frames").is_none(), "{frames}");
     let short = Clips::new(3);
     let mut client = Client::open(command(&short.folder));
-    let summary = client.data("vmaf_score", with(short.y4m(), json!({ "detail": "summary" })));
+    let summary = client.data("vmaf_score", short.y4m());
+    assert!(summary.get("frames").is_none(), "short clips are summarised too");
     assert_eq!(summary["curve"]["lowest"].as_array().unwrap().len(), 3);
 }
 
 #[test]
-fn refusals_have_the_words_that_clients_match() {
+fn refusals_have_the_texts_that_clients_match() {
     let clips = Clips::new(2);
     let mut client = Client::open(command(&clips.folder));
     let secret = tempfile::NamedTempFile::new().unwrap();
@@ -147,6 +156,29 @@ fn refusals_have_the_words_that_clients_match() {
 }
 
 #[test]
+fn a_refused_call_comes_with_an_example_that_works() {
+    let clips = Clips::new(2);
+    let mut client = Client::open(command(&clips.folder));
+    let wrong = json!({ "reference": clips.path("ref.yuv"), "distorted": clips.path("dis.yuv"), "width": "64", "height": 64,
+        "pixfmt": "420p", "bitdepth": 8, "detail": "sumary" });
+    let refusal = client.refusal("vmaf_score", wrong);
+    assert_eq!(refusal["error"], "tool 'vmaf_score' missing required argument: 'ref'");
+    assert_eq!(refusal["hint"], "you gave 'reference'; did you mean 'ref'?");
+    let example = &refusal["example"];
+    assert_eq!(
+        client.data(example["tool"].as_str().unwrap(), example["arguments"].clone())["frame_count"],
+        2
+    );
+    let absent = with(clips.y4m(), json!({ "dis": clips.path("diss.y4m") }));
+    assert!(client.refusal("vmaf_score", absent)["hint"].as_str().unwrap().contains("dis.y4m"));
+    let unknown = client.refusal("vmaf_scores", clips.y4m());
+    assert_eq!(
+        (&unknown["error"], &unknown["hint"]),
+        (&json!("unknown tool: vmaf_scores"), &json!("did you mean 'vmaf_score'?"))
+    );
+}
+
+#[test]
 fn jobs_work_in_the_background() {
     let clips = Clips::new(4);
     let mut client = Client::open(command(&clips.folder));
@@ -160,7 +192,7 @@ fn jobs_work_in_the_background() {
         }
         assert_ne!(job["status"], "failed", "{job}");
     };
-    assert_eq!(job["result"]["frames"].as_array().unwrap().len(), 4);
+    assert_eq!(job["result"]["frame_count"], 4);
     let list = client.data("list_jobs", json!({}));
     assert_eq!((&list["jobs"][0]["job_id"], list["jobs"].as_array().unwrap().len()), (&json!(id), 1));
     assert_eq!(client.data("cancel_job", json!({ "job_id": id }))["status"], "done");
@@ -188,9 +220,11 @@ fn models_backends_extractors_and_versions() {
     assert_eq!((&cuda["compiled_in"], &cuda["score"]), (&json!(false), &Value::Null));
     assert_eq!(cuda["error"], "backend 'cuda' is not compiled into the local vmaf binary");
     let extractors = client.data("list_extractors", json!({}));
-    let cambi =
-        extractors["extractors"].as_array().unwrap().iter().find(|one| one["name"] == "cambi").unwrap();
+    assert!(extractors["extractors"].as_array().unwrap().iter().any(|one| one["name"] == "cambi"));
+    let cambi = client.data("list_extractors", json!({ "name": "cambi" }))["extractors"][0].clone();
     assert!(cambi["options"].as_array().unwrap().len() > 3 && cambi["metrics"][0] == "cambi");
+    let whole = client.data("list_extractors", json!({ "detail": "full" }));
+    assert!(whole["extractors"].as_array().unwrap().contains(&cambi));
 }
 
 #[test]
@@ -228,6 +262,6 @@ fn results_do_not_mix_under_load() {
     for (id, frames) in ids {
         let result = &answers[&id]["result"];
         assert_eq!(result["isError"], json!(false), "{result}");
-        assert_eq!(result["structuredContent"]["frames"].as_array().unwrap().len(), frames);
+        assert_eq!(result["structuredContent"]["frame_count"], frames);
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use visus_engine::Side;
+use visus_video::shots::{DetectSettings, detect_from_changes};
 
 use crate::sync::evidence::FLOOR;
 use crate::sync::look::Look;
@@ -320,25 +321,16 @@ pub struct Doubts {
     pub frames: u64,
 }
 
-/// A cut is a change of more than this from one frame to the next (mean absolute difference of luma, 8-bit scale).
-pub const CUT: f32 = 12.0;
-
 impl Findings {
     /// Frames of the reference before the first that the distorted video has; negative if that one begins earlier.
     pub fn offset(&self) -> i64 {
         self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
     }
 
-    /// Pairs at which a new shot begins; the first is 0. A cut is a large change between quiet neighbours: fast motion is
-    /// none.
+    /// Pairs at which a new shot begins; the first is 0.
     pub fn shots(&self) -> Vec<u64> {
-        const CONTRAST: f32 = 3.0;
-        let quiet = |place: usize, peak: f32| {
-            place == 0 || self.changes.get(place).is_none_or(|change| change * CONTRAST < peak)
-        };
-        let is_cut = |at: usize, change: f32| change > CUT && quiet(at - 1, change) && quiet(at + 1, change);
-        let all = self.changes.iter().enumerate().filter(|(at, change)| *at == 0 || is_cut(*at, **change));
-        all.map(|(at, _)| at as u64).collect()
+        let found = detect_from_changes(&self.changes, &DetectSettings::default());
+        found.shots.iter().map(|shot| shot.start).collect()
     }
 
     /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
@@ -509,7 +501,10 @@ mod tests {
 
     #[test]
     fn cuts_begin_shots() {
-        let findings = Findings { changes: vec![0.0, 1.0, 30.0, 2.0], ..Findings::default() };
-        assert_eq!(findings.shots(), [0, 2]);
+        let mut changes = vec![1.0; 20];
+        (changes[0], changes[9]) = (0.0, 30.0);
+        let findings = Findings { changes, ..Findings::default() };
+        assert_eq!(findings.shots(), [0, 9]);
+        assert_eq!(Findings::default().shots(), [] as [u64; 0]);
     }
 }

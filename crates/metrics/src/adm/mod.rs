@@ -5,8 +5,21 @@
 //! Impairments", IEEE Transactions on Multimedia 13(5), 2011, in the fixed-point form of libvmaf. Every sum of a scale is
 //! equal to that of libvmaf's scalar path, also where that path wraps or rounds in a way of its own.
 //!
+//! The words are those of the paper and of libvmaf:
+//!
+//! | word | meaning | libvmaf | here |
+//! |---|---|---|---|
+//! | band | horizontal, vertical or diagonal detail of a wavelet scale | `band_h`, `band_v`, `band_d` | `wavelet` |
+//! | restored image | what is left of the reference's coefficients in the distorted picture | `decouple_r` | `decouple` |
+//! | additive image | the rest of the distorted picture | `decouple_a` | `decouple` |
+//! | CSF | contrast sensitivity function, a weight for each band and scale | `adm_csf` | `masking`, `settings` |
+//! | contrast masking | what of a coefficient is above the threshold that the other image makes | `adm_cm` | `masking` |
+//! | numerator, denominator | cubes of the masked restored image, and of the reference | `adm_cm`, `adm_csf_den_scale` | `score` |
+//! | AIM | additive impairment measure: the numerator with the images exchanged | `aim` | `score` |
+//!
 //! A scale is worked on row by row (`scale`) by kernels over rows: `wavelet`, `decouple`, `masking`. Number formats of the
-//! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`.
+//! scales, and kernels of a CPU level, are implementations of the traits `Wavelet` and `Masking`. The sums of a scale are
+//! integers ([`AdmSums`]); [`AdmFinish`] alone turns them into scores.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -1,4 +1,4 @@
-//! Halving a picture with AVX-512: the sums of [`scalar`](super::scalar), with fewer weighted samples.
+//! Halving a picture with AVX-512: the sums of [`scalar`], with fewer weighted samples.
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;

@@ -4,7 +4,7 @@
 //! into rows and columns without changing results. A weighted sample is rounded to `f32`; the 81 of them are summed in
 //! `f64`, row by row.
 //!
-//! Where samples are those of a picture ([`halve_samples`]), whole multiples of 1/256 below 256, a product is a whole
+//! Where samples are those of a picture (`halve_samples`), whole multiples of 1/256 below 256, a product is a whole
 //! multiple of 2^-43 (the smallest weight is above 2^-12, and a product keeps 24 bits), and every partial sum is below
 //! 2^9: the sums are exact, in whatever order they are taken. Columns may then be summed first, and serve several
 //! outputs.

@@ -1,17 +1,44 @@
 //! The windowed statistic with AVX-512.
 //!
+//! # What is computed
+//!
+//! libvmaf's `iqa_ssim`: five signals (x, y, x², y², xy), each filtered with the 11-tap Gaussian along rows and then down
+//! columns (`iqa_convolve`), then the luminance, contrast and structure of every window and their sums over the picture.
+//!
+//! By definition a filter's term is an `f32` sample times an `f32` weight, rounded to `f32`, then widened; the eleven terms
+//! are added in `f64` in the order of the taps, and the sum is rounded to `f32`. The sums over the picture are `f64`, pixel
+//! after pixel. Every one of these roundings is kept, or shown not to happen.
+//!
+//! # Why it is exact
+//!
 //! Most of the time goes into bringing weighted samples from `f32` to `f64`. The window is symmetric, so a sample with
 //! the weight of one tap also serves the opposite tap, of another window: along a row it is shifted over from the
-//! vector where it was made, and down the columns the sums of eleven windows are under way at the same time, each
-//! getting the same terms in the same order as by definition. Sums begin with their first term instead of zero; that
-//! can change the sign of a zero, which nothing after it sees.
+//! vector where it was made ([`terms_along`]), and down the columns the sums of eleven windows are under way at the same
+//! time, each getting the same terms in the same order as by definition ([`add_row`]). Sums begin with their first term
+//! instead of zero; that can change the sign of a zero, which nothing after it sees.
 //!
 //! Where samples are whole numbers below 256, the sums along rows are exact, in whatever order they are taken: samples,
 //! squares and products are whole and below 2^16, and a weight is a whole multiple of 2^-33. So is every term, as it keeps
-//! the leading bits of such a product, and the weights sum up to 1.
+//! the leading bits of such a product, and the weights sum up to 1. [`sum_in_pairs`] may then add them as a tree.
 //!
-//! Rows are taken in batches, columns in stretches, such that what is filtered along rows stays near until it is
-//! filtered down the columns. The sums of windows that a batch leaves unfinished are kept for the next one.
+//! An addition may be a fused multiply-add by 1, which rounds the same sum once ([`OnMultipliers`]): two in five go to the
+//! adders, which the conversions need as well, the others to the multipliers.
+//!
+//! # Order of work
+//!
+//! Rows are taken in batches of 20, columns in stretches of 24 cells of eight pixels, such that what is filtered along rows
+//! stays in a near cache until it is filtered down the columns. The sums of the ten windows that a batch leaves
+//! unfinished are kept for the next one.
+//!
+//! Roots, divisions and the running sums of a picture are chains in which each operation waits for the one before. They are
+//! spread over the filtering of the next cell ([`Meanwhile`]): every step of five rows also makes the terms of one row of the
+//! cell before and adds eight terms of the batch before, in the order of the pixels.
+//!
+//! # Registers
+//!
+//! [`filter_down`] has ten sums, six weighted samples, the row and the factor 1 in registers, 18 of 32; the rest is left to
+//! what happens meanwhile. [`filter_along`] has four weighted vectors of three neighbours and four of the first tap, and two
+//! sums: about 20. Two windows at a time hide how long an addition takes; three would spill.
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;

@@ -26,12 +26,12 @@
 //! * Rounding is to nearest, ties to even, as always in Rust.
 //! * Where the result is NaN, its sign and payload are unspecified.
 //! * `sin` and `cos` have the reference's bits for `|x| < 105_414_350`. Beyond that the argument
-//!   is reduced by another method, at least as accurate; see [`sin`].
+//!   is reduced by another method, at least as accurate; see `sin`.
 //!
 //! # Speed
 //!
 //! [`f64::mul_add`] is one instruction where the target has it and a slower, equally exact,
-//! library call where it has not. [`exp`] is inlined into its caller, so a caller compiled for a
+//! library call where it has not. [`exp`](fn@exp) is inlined into its caller, so a caller compiled for a
 //! target with FMA, or marked with that target feature, gets the fast form: about a tenth of the
 //! time.
 

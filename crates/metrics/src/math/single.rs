@@ -64,7 +64,7 @@ pub fn log2f(x: f32) -> f32 {
     quadratic.mul_add(r2, linear) as f32
 }
 
-/// `x` to the power `y` for floats, with the special values of C (see [`super::pow`]).
+/// `x` to the power `y` for floats, with the special values of C (see [`pow`](fn@super::pow)).
 pub fn powf(x: f32, y: f32) -> f32 {
     let ordinary_x = (f32::MIN_POSITIVE..f32::INFINITY).contains(&x);
     let ordinary_y = y != 0.0 && y.is_finite();

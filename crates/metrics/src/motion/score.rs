@@ -23,7 +23,7 @@ pub struct MotionSettings {
 impl MotionSettings {
     /// Fills the row of one raw number. `sad` is the sum over all pixels of the absolute value of the blurred luma
     /// difference between the reference's frame and the one [`distance`](Self::distance) before it, in 1/256 of a level
-    /// of 8 bits: differences are filtered with [`TAPS`](super::scalar::TAPS) down the columns, rounded and shifted by
+    /// of 8 bits: differences are filtered with [`motion_taps`](crate::device::motion_taps) down the columns, rounded and shifted by
     /// the bit depth, then along the rows, rounded and shifted by 16. `None` if there is no such frame.
     pub fn finish(&self, sad: Option<u64>, format: &Format, raw: &mut [f64]) {
         raw[0] = match sad {

@@ -1,8 +1,26 @@
 //! The kernel in vectors of any width.
 //!
+//! # What is computed
+//!
+//! libvmaf's `motion_score`: Σ |blur(earlier - current)|, the SAD of two blurred frames. The blur is linear, so the frames
+//! are subtracted first and blurred once. Five taps down the columns, rounded and
+//! shifted by the bit depth, then five along the row, rounded and shifted by 16.
+//!
+//! # How
+//!
 //! Two rows of differences are interleaved into one lane per column, so that a dot product takes two rows (or two columns,
-//! along a row) at a time. A blurred column fits 16 bits unless the picture changes by half of its range; a row with
-//! such a change is left to the plain kernel.
+//! along a row) at a time. The window of an even row covers three pairs with a zero at the end, that of an odd row three with
+//! a zero in front; so the same three pairs make two rows.
+//!
+//! # Why it is exact
+//!
+//! Differences of samples below 16 bits are signed words, and taps sum to 2^16, so that sums fit 32 bits. A blurred column
+//! fits 16 bits unless the picture changes by half of its range; a row with such a change is seen by its bits
+//! ([`Extent`]) and left to the plain kernel, as are rows without any change, which add nothing. A lane's sum of absolute
+//! values over a row gets two numbers below 2^16 per block: 32 bits suffice for rows of 2^18 columns.
+//!
+//! Words with more bits than the depth says are no samples; they are seen by the OR of all words, and the frame is left to
+//! the plain kernel.
 
 use visus_video::Plane;
 

@@ -77,7 +77,7 @@ impl<S: Vector> Log<S> {
     }
 
     /// What to add up for the logarithm of positive floats, given by their bits, of which the 15 leading mantissa bits
-    /// are looked at. 2048 · log2 is the first part · [`INTERVAL`] plus the second part, less [`ORIGIN`].
+    /// are looked at. 2048 · log2 is the first part · [`INTERVAL`](Self::INTERVAL) plus the second part, less [`ORIGIN`].
     #[inline(always)]
     pub fn parts(&self, s: S, float: S::Int) -> [S::Int; 2] {
         let fit = fit(S::ENTRIES);

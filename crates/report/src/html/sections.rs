@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::{WorstFrame, data_uri};
 use crate::escape::escape;
-use crate::full::IDENTICAL;
 use crate::plot;
 use crate::record::{Curve, InputFact, Record};
+use crate::score::IDENTICAL;
 use crate::stats;
 
 const COLOURS: usize = 7;

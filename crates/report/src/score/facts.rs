@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use visus_engine::{NamedModel, Outcome, Plan};
+use visus_engine::{BackendUsed, Fallback, NamedModel, Outcome, Plan};
 use visus_metrics::Metric;
 use visus_video::{Format, Source};
 
@@ -299,11 +299,28 @@ impl ScoreFacts {
     /// The facts of a run of the engine in this process.
     pub fn native(version: &str, plan: &Plan, outcome: &Outcome, inputs: [InputFacts; 2]) -> Self {
         let mut facts = Self::new(EngineKind::Native, version, outcome, inputs);
-        facts.provenance.cpu_level = Some(outcome.backend.cpu.name().to_owned());
+        facts.note_backend(&outcome.backend);
         facts.provenance.models = plan.models().map(ModelFacts::from).collect();
         facts.provenance.metrics = plan.metrics().map(MetricFacts::from).collect();
         facts.extra_columns = plan.extra_columns().map(str::to_owned).collect();
         facts
+    }
+
+    /// What computed, and why the CPU had to take over from a device, if it had to.
+    fn note_backend(&mut self, backend: &BackendUsed) {
+        self.provenance.cpu_level = Some(backend.cpu.name().to_owned());
+        if let Some(device) = &backend.requested {
+            self.backend_requested.clone_from(&device.api);
+        }
+        if let Some(device) = &backend.device {
+            self.backend_used.clone_from(&device.api);
+            self.provenance.device = Some(device.to_string());
+        }
+        if let (Some(device), Some(fallback)) = (&backend.requested, &backend.fallback) {
+            let Fallback { frame, reason } = fallback;
+            self.notes
+                .push(format!("device {device} failed, the CPU scored from frame {frame} on: {reason}"));
+        }
     }
 
     /// The facts of a run of a `vmaf` executable. The caller adds the models and, from its report, the pooled figures.

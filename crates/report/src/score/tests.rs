@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use visus_engine::{Outcome, Scores};
+use visus_engine::{BackendUsed, DeviceId, Fallback, Outcome, Plan, Scores};
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
@@ -150,4 +150,84 @@ fn sections_stand_at_the_top_level() {
     let report = ScoreReport::new(&facts, &outcome).json();
     assert_eq!((&report["pairing"]["summary"], &report["further"]), (&json!("x"), &json!(1)));
     assert_eq!(report.get("media"), None);
+}
+
+/// Panics where a value is not what the schema of an output says.
+fn fits(name: &str, value: &Value) {
+    let output = crate::schema::OUTPUTS.iter().find(|output| output.name == name).unwrap();
+    if let Err(fault) = output.check(value) {
+        panic!("{name}: {fault}\n{value:#}");
+    }
+}
+
+#[test]
+fn everything_that_is_written_fits_its_schema() {
+    let (mut facts, mut outcome) = scored(6, |index| if index == 2 { f64::NAN } else { 90.0 });
+    let check = |facts: &ScoreFacts, outcome: &Outcome| {
+        let report = ScoreReport::new(facts, outcome);
+        fits("score", &report.json());
+        for report in [report, report.of_job(ID).with_precision(Precision::Legacy)] {
+            fits("score", &json(&report.without_frames()));
+            fits("summary", &json(&report.summary()));
+            fits("summary", &json(&report.summary_with_frames()));
+            fits("frames", &json(&report.page(0, Some(2))));
+        }
+        let task = json!({
+            "engine": "1", "reference": { "path": "a", "bytes": 1, "changed_ns": 2 },
+            "distorted": { "path": "b", "bytes": null, "changed_ns": null }, "models": [], "features": ["psnr"],
+            "size": null, "pix_fmt": null, "subsample": 1, "frames": null, "per_frame": true, "media": "",
+        });
+        let row = || crate::batch::BatchRow {
+            number: 1,
+            reference: "a".into(),
+            distorted: "b".into(),
+            task: &task,
+        };
+        fits("batch", &json(&crate::batch::BatchLine::scored(row(), report.full())));
+        fits("batch", &json(&crate::batch::BatchLine::failed(row(), "no", None)));
+        let record = crate::Record::of(report).unwrap();
+        fits("diff", &crate::diff::diff(&record, &record, 1).json());
+    };
+    check(&facts, &outcome);
+    (outcome.identical, outcome.shorter) = (true, Some(visus_engine::Side::Reference));
+    facts.mismatched_model_warning = Some("too large".into());
+    facts.notes.push("why".into());
+    facts.provenance.device = Some("gpu".into());
+    facts.provenance.reference.sha256 = Some("0".into());
+    check(&facts, &outcome);
+    facts.external_pooled =
+        Some(json!({ "vmaf": { "min": 1.0, "max": 2.0, "mean": 1.5, "harmonic_mean": 1.4 } }));
+    check(&facts, &outcome);
+}
+
+#[test]
+fn a_key_without_a_description_is_noticed() {
+    let (facts, outcome) = scored(1, |_| 90.0);
+    let mut report = ScoreReport::new(&facts, &outcome).json();
+    report["provenance"]["colour_of_the_machine"] = json!("grey");
+    let fault = crate::schema::OUTPUTS[0].check(&report).unwrap_err();
+    assert_eq!(fault.place, "/provenance/colour_of_the_machine");
+}
+
+#[test]
+fn a_device_and_its_failure_are_reported() {
+    let (_, mut outcome) = scored(2, |_| 50.0);
+    let device = DeviceId { api: "cuda".to_owned(), index: 1, name: "Test Device".to_owned() };
+    outcome.backend = BackendUsed {
+        requested: Some(device.clone()),
+        device: Some(device),
+        device_metrics: vec!["vif".to_owned()],
+        fallback: Some(Fallback { frame: 9, reason: "it was lost".to_owned() }),
+        ..BackendUsed::from(Level::Scalar)
+    };
+    let plan = Plan::new(&[], &["vif".parse().unwrap()], true).unwrap();
+    let input = || InputFacts::new("clip.y4m", outcome.format, None);
+    let facts = ScoreFacts::native("0.1.0", &plan, &outcome, [input(), input()]);
+    assert_eq!((facts.backend_requested.as_str(), facts.backend_used.as_str()), ("cuda", "cuda"));
+    assert_eq!(facts.provenance.device.as_deref(), Some("cuda:1 (Test Device)"));
+    assert_eq!(facts.provenance.cpu_level.as_deref(), Some("scalar"));
+    assert_eq!(
+        facts.notes,
+        ["device cuda:1 (Test Device) failed, the CPU scored from frame 9 on: it was lost"]
+    );
 }

@@ -6,6 +6,8 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value};
 
+use super::large;
+
 /// The header that carries the id of a request.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -58,15 +60,16 @@ impl Answer {
         }
     }
 
-    pub fn error(status: StatusCode, message: impl Into<String>) -> Self {
-        Self::new(status, Map::from_iter([("error".to_owned(), Value::String(message.into()))]))
+    pub fn error(status: StatusCode, message: impl AsRef<str>) -> Self {
+        let message = crate::text::message(message.as_ref());
+        Self::new(status, Map::from_iter([("error".to_owned(), Value::String(message))]))
     }
 
-    pub fn bad_request(message: impl Into<String>) -> Self {
+    pub fn bad_request(message: impl AsRef<str>) -> Self {
         Self::error(StatusCode::BAD_REQUEST, message)
     }
 
-    pub fn not_found(message: impl Into<String>) -> Self {
+    pub fn not_found(message: impl AsRef<str>) -> Self {
         Self::error(StatusCode::NOT_FOUND, message)
     }
 
@@ -92,22 +95,23 @@ impl IntoResponse for Answer {
     }
 }
 
-/// A JSON answer that may be large: it is made and written on a blocking thread.
+/// A JSON answer of a result that takes `bytes` of memory.
 pub async fn written(
     status: StatusCode,
     id: RequestId,
+    bytes: usize,
     make: impl FnOnce() -> Map<String, Value> + Send + 'static,
 ) -> Response<Body> {
-    let text = tokio::task::spawn_blocking(move || with_id(make(), &id)).await;
-    match text {
-        Ok(text) => {
-            let mut response = Response::new(Body::from(text));
+    match large::text(bytes, move || Some(with_id(make(), &id).into_bytes())).await {
+        Ok(Some(text)) => {
+            let mut response = text.into_response();
             *response.status_mut() = status;
             response.headers_mut().insert(header::CONTENT_TYPE, JSON);
             response
         }
-        Err(_) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written")
+        Ok(None) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written")
             .into_response(),
+        Err(refusal) => refusal.into_response(),
     }
 }
 

@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
 use crate::tools::field;
-use crate::tools::score_args::Names;
+use crate::tools::score_fields::Names;
 
 pub async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], document().to_string())
@@ -77,7 +77,7 @@ fn operation(name: &str, tag: &str, summary: &str, good: Value, refusals: &[u16]
 fn refusal(status: u16) -> Value {
     let mut headers = json!({ "x-request-id": { "$ref": "#/components/headers/request-id" } });
     let text = match status {
-        400 => "The request makes no sense; the text says which field, value or path.",
+        400 => "Invalid request; the message names the offending field.",
         401 => {
             headers["www-authenticate"] = json!({ "schema": { "const": "Bearer" } });
             "No or wrong token."

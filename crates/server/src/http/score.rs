@@ -8,13 +8,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
 use super::{App, body, gate, jobs};
 use crate::Started;
-use crate::tools::score_args::{Names, ScoreArgs};
+use crate::report::Detail;
+use crate::tools::score::REST_SCORE;
 
 const ENDPOINT: &str = "/v1/score";
 
@@ -50,19 +51,18 @@ pub async fn score(State(app): State<Arc<App>>, Extension(id): Extension<Request
 }
 
 async fn answer(app: &App, id: RequestId, body: Body) -> Result<Response, Answer> {
-    let mut fields = fields(app, body).await?;
-    // Whoever asks over HTTP gets the whole report unless it says otherwise.
-    if fields.get("detail").is_none_or(Value::is_null) {
-        fields.insert("detail".to_owned(), json!("full"));
-    }
+    let fields = fields(app, body).await?;
     let mut handle = match submit(app, fields).await? {
         Started::Job(handle) => handle,
         other => return Ok(jobs::accepted(other).into_response()),
     };
     // Dropping the handle, as happens when the client leaves, ends the job.
     let output = handle.wait().await.map_err(|error| refusal(&error))?;
-    let job = handle.id().to_owned();
-    Ok(written(StatusCode::OK, id, move || output.answer(&job)).await)
+    let bytes = output.bytes();
+    let (server, job) = (app.core.clone(), handle.id().to_owned());
+    // Over HTTP the whole report is the default.
+    let whole = move || server.finished(&output, &job, None, Detail::Full);
+    Ok(written(StatusCode::OK, id, bytes, whole).await)
 }
 
 /// The request's body as an object.
@@ -73,9 +73,6 @@ pub async fn fields(app: &App, body: Body) -> Result<Map<String, Value>, Answer>
 
 /// Checks what is asked for, opens its files and queues it.
 pub async fn submit(app: &App, fields: Map<String, Value>) -> Result<Started, Answer> {
-    let start = async {
-        let args = ScoreArgs::read("vmaf_score", Names::Rest, fields)?;
-        app.core.start_score(args, &app.owner).await
-    };
-    start.await.map_err(|error| refusal(&error))
+    let started = app.core.start_tool(&REST_SCORE, fields, &app.owner).await;
+    started.map_err(|error| refusal(&error))
 }

@@ -1,4 +1,4 @@
-//! The hold that a caller has on its job.
+//! The handle that a caller has on its job.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl JobHandle {
         &self.id
     }
 
-    /// The same hold, without ending the job when it is dropped.
+    /// The same handle, without ending the job when it is dropped.
     #[must_use]
     pub fn detached(mut self) -> Self {
         self.attached = false;

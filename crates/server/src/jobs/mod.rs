@@ -1,8 +1,8 @@
-//! One bounded table and queue of jobs for all doors.
+//! One bounded table and queue of jobs for all front ends.
 //!
-//! A job is a piece of blocking work. At most `slots` of them run at a time, each on a thread of its own; a bounded
-//! queue waits behind them, and whoever comes then is told when to come back. A job belongs to its owner: nobody else
-//! sees it. Finished results are kept for a while, within a limit of memory, oldest going first.
+//! A job is a piece of blocking work. At most `slots` of them run at a time, each on its own thread. A bounded queue waits
+//! behind them; a request that finds it full is refused with the time to come back. A job belongs to its owner, and nobody
+//! else sees it. Results and failures are kept for a while within a limit of memory, and the oldest go first.
 
 mod handle;
 mod progress;
@@ -24,7 +24,7 @@ use crate::config::Limits;
 use crate::report::Output;
 use table::Shared;
 
-/// Who asked. Jobs of one owner are invisible to all others.
+/// Whose request it is. Jobs of one owner are invisible to all others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Owner(Arc<str>);
 
@@ -65,7 +65,7 @@ impl Status {
     }
 }
 
-/// What a door sees of a job.
+/// A job as a front end sees it.
 #[derive(Clone, Debug)]
 pub struct View {
     pub id: String,
@@ -231,6 +231,7 @@ impl Job {
     fn kept_bytes(&self) -> usize {
         match &self.state.borrow().status {
             Status::Done(output) => output.bytes(),
+            Status::Failed(error) => size_of::<Self>() + error.to_string().len(),
             _ => 0,
         }
     }

@@ -1,4 +1,4 @@
-//! What running work tells, and how it hears that it should stop.
+//! How running work reports its progress, and how it learns that it should stop.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ pub struct Progress {
     pub message: String,
 }
 
-/// What work gets to know: its cancel switch, and where to tell how far it is.
+/// What work is given: its cancel switch, and the means to report progress.
 #[derive(Debug)]
 pub struct Context {
     pub cancel: Cancel,
@@ -39,14 +39,15 @@ impl Context {
         Self { cancel, state, shared, started: Instant::now() }
     }
 
-    /// Tells how far the work is. Cheap: watchers read it when they like.
+    /// Reports progress. Cheap: watchers read it when they like.
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
         let seconds = self.started.elapsed().as_secs_f64();
         let per_second = (done > 0 && seconds > 0.0).then(|| done as f64 / seconds);
         let left = per_second.zip(total).and_then(|(pace, total)| {
             Duration::try_from_secs_f64(total.saturating_sub(done) as f64 / pace).ok()
         });
-        let progress = Progress { done, total, per_second, left, message: message.into() };
+        let progress =
+            Progress { done, total, per_second, left, message: crate::text::cleaned(&message.into()) };
         self.state.send_modify(|state| state.progress = progress);
     }
 

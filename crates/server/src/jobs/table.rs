@@ -94,8 +94,8 @@ impl Table {
         }
     }
 
-    /// Drops results that are too old, and the oldest ones beyond the limit of memory. Also the number of finished
-    /// jobs is bounded, since a failed one takes memory too.
+    /// Drops results that are too old, and the oldest ones beyond the limit of memory. The number of finished jobs is
+    /// bounded as well.
     pub fn forget_old(&mut self, limits: &Limits) {
         const MOST_KEPT: usize = 4096;
         let mut bytes = 0;
@@ -174,7 +174,7 @@ impl Table {
             let status = match result {
                 Ok(output) => Status::Done(Arc::new(output)),
                 Err(ToolError::Cancelled) => Status::Cancelled,
-                Err(error) => Status::Failed(error),
+                Err(error) => Status::Failed(error.bounded()),
             };
             job.state.send_modify(|state| state.status = status);
         }

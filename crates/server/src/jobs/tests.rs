@@ -12,10 +12,10 @@ fn jobs(slots: usize, queue: usize) -> Jobs {
 }
 
 fn value(value: serde_json::Value) -> Work {
-    Box::new(move |_| Ok(Output::Value(value)))
+    Box::new(move |_| Output::of(&json!({ "value": value })))
 }
 
-/// Work that waits until it is cancelled or told to go on.
+/// Work that waits until it is cancelled or released.
 fn gate() -> (Work, mpsc::Sender<()>) {
     let (go, wait) = mpsc::channel();
     let work = move |context: &Context| {
@@ -24,7 +24,7 @@ fn gate() -> (Work, mpsc::Sender<()>) {
                 return Err(ToolError::Cancelled);
             }
             if wait.recv_timeout(Duration::from_millis(5)).is_ok() {
-                return Ok(Output::Value(json!({"done": true})));
+                return Output::of(&json!({"done": true}));
             }
         }
     };
@@ -36,7 +36,7 @@ async fn results_reach_the_one_who_waits() {
     let jobs = jobs(2, 10);
     let mut handle = jobs.submit(&Owner::local(), "t", value(json!({"x": 1}))).unwrap();
     let output = handle.wait().await.unwrap();
-    assert!(matches!(&*output, Output::Value(value) if value["x"] == 1));
+    assert!(matches!(&*output, Output::Value(answer) if answer["value"]["x"] == 1));
     assert_eq!(jobs.get(&Owner::local(), handle.id()).unwrap().status.name(), "done");
 }
 
@@ -125,6 +125,20 @@ async fn work_that_panics_fails_and_the_slot_lives_on() {
 }
 
 #[tokio::test]
+async fn failures_take_little_memory_and_count() {
+    let jobs = Jobs::new(Limits { result_bytes: 100_000, ..Limits::default() });
+    let owner = Owner::local();
+    for _ in 0..200 {
+        let text = "\n# SYSTEM: ".repeat(100_000);
+        let mut handle = jobs.submit(&owner, "t", Box::new(move |_| Err(ToolError::Failed(text)))).unwrap();
+        assert!(handle.wait().await.unwrap_err().to_string().chars().count() <= 2000);
+    }
+    assert!(jobs.idle(Duration::from_secs(10)).await);
+    let counts = jobs.counts();
+    assert!((1..200).contains(&counts.kept) && counts.kept_bytes <= 100_000, "{counts:?}");
+}
+
+#[tokio::test]
 async fn a_closed_table_takes_nothing_and_cancels_all() {
     let jobs = jobs(1, 4);
     let owner = Owner::local();
@@ -147,7 +161,7 @@ async fn progress_reaches_watchers() {
     let work: Work = Box::new(move |context| {
         context.progress(5, Some(10), "scoring");
         let _ = wait.recv();
-        Ok(Output::Value(json!(1)))
+        Output::of(&json!({ "value": 1 }))
     });
     let mut handle = jobs.submit(&Owner::local(), "t", work).unwrap();
     while handle.progress().done == 0 {

@@ -12,22 +12,24 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
-use super::{Door, owner, tasks};
+use super::{McpHandler, owner, tasks};
 use crate::jobs::{JobHandle, Owner, Progress, Status};
 use crate::report::Output;
-use crate::{Started, ToolError, finished, tools};
+use crate::tools::advice::{Advice, advise};
+use crate::tools::fit::DEFAULT_BYTES;
+use crate::{Server, Started, ToolError, tools};
 
-/// Progress is told at most so often.
-const TELL_EVERY: Duration = Duration::from_millis(500);
+/// Progress is reported at most so often.
+const REPORT_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn call(
-    door: &Door,
+    handler: &McpHandler,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let registered = door.calls().register(&context);
-    let teller = context.meta.get_progress_token().map(|token| Teller::new(context.peer.clone(), token));
-    let work = answer(door, request, &context, teller);
+    let registered = handler.calls().register(&context);
+    let reporter = context.meta.get_progress_token().map(|token| Reporter::new(context.peer.clone(), token));
+    let work = answer(handler, request, &context, reporter);
     tokio::select! {
         result = work => result,
         () = context.ct.cancelled() => Err(cancelled()),
@@ -41,56 +43,70 @@ fn cancelled() -> ErrorData {
 }
 
 async fn answer(
-    door: &Door,
+    handler: &McpHandler,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    teller: Option<Teller>,
+    reporter: Option<Reporter>,
 ) -> Result<CallToolResponse, ErrorData> {
     let name = request.name.to_string();
     let given = request.arguments.unwrap_or_default();
     let owner = owner(context);
     let asked = given.get("job_id").filter(|_| name == "get_job").and_then(Value::as_str).map(str::to_owned);
-    let result = match door.server().start(&name, given, &owner).await {
-        Err(error) => failure(&error),
+    let server = handler.server();
+    let result = match server.start(&name, given.clone(), &owner).await {
+        Err(error) => refused(server, name, given, error).await,
         Ok(Started::Answer(answer)) => {
             let mut result = success(answer, None);
-            result.content.extend(asked.iter().flat_map(|id| kept_pictures(door, &owner, id)));
+            result.content.extend(asked.iter().flat_map(|id| kept_pictures(server, &owner, id)));
             result
         }
         Ok(Started::Background(handle)) => {
             success(tools::job::begun(handle.id(), &handle.status()), Some(report_link(handle.id())))
         }
         Ok(Started::Job(handle)) if tasks::wanted(context, &name) => {
-            return Ok(tasks::begun(door.server(), &owner, handle)?.into());
+            return Ok(tasks::begun(server, &owner, handle)?.into());
         }
-        Ok(Started::Job(handle)) => wait(handle, &name, teller).await,
+        Ok(Started::Job(handle)) => wait(server, handle, reporter).await,
     };
     Ok(result.into())
 }
 
-async fn wait(mut handle: JobHandle, tool: &str, mut teller: Option<Teller>) -> CallToolResult {
-    if let Some(teller) = &mut teller {
+async fn wait(server: &Server, mut handle: JobHandle, mut reporter: Option<Reporter>) -> CallToolResult {
+    if let Some(reporter) = &mut reporter {
         while handle.changed().await {
-            teller.tell(&handle.progress()).await;
+            reporter.report(&handle.progress()).await;
         }
     }
     match handle.wait().await {
-        Err(error) => failure(&error),
-        Ok(output) => done(&output, handle.id(), tool),
+        Err(error) => failure(&error, Advice::default()),
+        Ok(output) => done(server, &output, handle.id()),
     }
 }
 
 /// The result of a finished job.
-pub fn done(output: &Output, id: &str, tool: &str) -> CallToolResult {
-    let cut = matches!(output, Output::Score(report) if report.is_cut(report.detail));
-    let mut result = success(finished(output, id, tool), cut.then(|| report_link(id)));
+pub fn done(server: &Server, output: &Output, id: &str) -> CallToolResult {
+    let answer = server.fitted(output, id, None, DEFAULT_BYTES);
+    let is_part = answer.contains_key("report") || answer.contains_key("shortened");
+    let mut result = success(answer, is_part.then(|| report_link(id)));
     result.content.extend(pictures(output));
     result
 }
 
+/// A call that was refused, with advice.
+async fn refused(
+    server: &Server,
+    name: String,
+    given: Map<String, Value>,
+    error: ToolError,
+) -> CallToolResult {
+    let (server, about) = (server.clone(), error.clone());
+    let advice = crate::blocking(move || advise(&server, &name, &given, &about)).await;
+    failure(&error, advice.unwrap_or_default())
+}
+
 /// The pictures of a job that is asked for later.
-fn kept_pictures(door: &Door, owner: &Owner, id: &str) -> Vec<ContentBlock> {
-    match door.server().jobs().get(owner, id).map(|view| view.status) {
+fn kept_pictures(server: &Server, owner: &Owner, id: &str) -> Vec<ContentBlock> {
+    match server.jobs().get(owner, id).map(|view| view.status) {
         Ok(Status::Done(output)) => pictures(&output).collect(),
         _ => Vec::new(),
     }
@@ -111,8 +127,14 @@ fn success(answer: Map<String, Value>, link: Option<Resource>) -> CallToolResult
     result
 }
 
-pub fn failure(error: &ToolError) -> CallToolResult {
+pub fn failure(error: &ToolError, advice: Advice) -> CallToolResult {
     let mut body = json!({ "error": error.to_string() });
+    if let Some(hint) = advice.hint {
+        body["hint"] = json!(hint);
+    }
+    if let Some(example) = advice.example {
+        body["example"] = example;
+    }
     if let Some(wait) = error.retry_after() {
         body["retry_after_s"] = json!(wait.as_secs().max(1));
     }
@@ -127,41 +149,42 @@ fn report_link(id: &str) -> Resource {
 }
 
 /// Sends progress to the client that asked for it.
-struct Teller {
+struct Reporter {
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    told: Option<(Instant, u64)>,
+    /// When something was last sent, and what was done then.
+    last: Option<(Instant, u64)>,
 }
 
-impl Teller {
+impl Reporter {
     fn new(peer: Peer<RoleServer>, token: ProgressToken) -> Self {
-        Self { peer, token, told: None }
+        Self { peer, token, last: None }
     }
 
-    /// Tells how far it is, unless that was told a moment ago or nothing has moved.
-    async fn tell(&mut self, progress: &Progress) {
-        let due = self.told.is_none_or(|(at, done)| at.elapsed() >= TELL_EVERY && progress.done > done);
+    /// Sends the progress, unless that was done a moment ago or nothing has moved.
+    async fn report(&mut self, progress: &Progress) {
+        let due = self.last.is_none_or(|(at, done)| at.elapsed() >= REPORT_EVERY && progress.done > done);
         if !due || progress.done == 0 {
             return;
         }
-        self.told = Some((Instant::now(), progress.done));
+        self.last = Some((Instant::now(), progress.done));
         let mut param = ProgressNotificationParam::new(self.token.clone(), progress.done as f64);
         if let Some(total) = progress.total {
             param = param.with_total(total as f64);
         }
         // A client that is gone cancels the call by other ways.
-        let _ = self.peer.notify_progress(param.with_message(words(progress))).await;
+        let _ = self.peer.notify_progress(param.with_message(sentence(progress))).await;
     }
 }
 
-pub fn words(progress: &Progress) -> String {
+pub fn sentence(progress: &Progress) -> String {
     let Some(total) = progress.total else { return progress.message.clone() };
-    let mut words = format!("{}: {} of {total}", progress.message, progress.done);
+    let mut text = format!("{}: {} of {total}", progress.message, progress.done);
     if let Some(pace) = progress.per_second {
-        words.push_str(&format!(", {pace:.1} per second"));
+        text.push_str(&format!(", {pace:.1} per second"));
     }
     if let Some(left) = progress.left {
-        words.push_str(&format!(", {:.0} s left", left.as_secs_f64().ceil()));
+        text.push_str(&format!(", {:.0} s left", left.as_secs_f64().ceil()));
     }
-    words
+    text
 }

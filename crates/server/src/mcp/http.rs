@@ -21,7 +21,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Door, owner, stack};
+use super::{McpHandler, owner, stack};
 use crate::Server;
 use crate::jobs::Owner;
 
@@ -30,7 +30,7 @@ pub const MAX_BODY: usize = 4 << 20;
 
 const SESSION: &str = "mcp-session-id";
 
-/// Which hosts and browsers may call. Empty lists leave the check to a door in front.
+/// Which hosts and browsers may call. Empty lists leave the check to the HTTP front end.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub allowed_hosts: Vec<String>,
@@ -54,8 +54,8 @@ impl std::fmt::Debug for McpService {
 
 /// Makes the service.
 pub fn service(server: Server, options: Options) -> McpService {
-    let door = Door::new(server);
-    let calls = door.calls().clone();
+    let handler = McpHandler::new(server);
+    let calls = handler.calls().clone();
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(stack::SESSIONS)
         .with_json_response(true)
@@ -63,7 +63,7 @@ pub fn service(server: Server, options: Options) -> McpService {
         .with_allowed_hosts(options.allowed_hosts)
         .with_allowed_origins(options.allowed_origins)
         .with_cancellation_token(options.shutdown);
-    let handler = stack::Handler::from(door);
+    let handler = stack::Handler::from(handler);
     let factory = move || Ok(handler.clone());
     let inner = StreamableHttpService::new(factory, Arc::new(stack::Sessions::default()), config);
     McpService { inner, calls }

@@ -1,22 +1,31 @@
-//! The tools as the protocol lists them, made once.
+//! The tools as the protocol lists them, built once.
+//!
+//! Every conversation pays for this list, so it says little: two sentences per tool, answers by the fields at their top,
+//! and no icons, which the server itself has.
 
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{Tool, ToolAnnotations};
 
 use crate::tools;
+use crate::tools::offer::Offer;
 
-pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| tools::TOOLS.iter().map(listed).collect());
+static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| tools::TOOLS.iter().map(listed).collect());
+
+/// The tools of an offer.
+pub fn offered(offer: &Offer) -> Vec<Tool> {
+    let wanted = tools::TOOLS.iter().zip(TOOLS.iter()).filter(|(tool, _)| offer.has(tool));
+    wanted.map(|(_, listed)| listed.clone()).collect()
+}
 
 fn listed(tool: &tools::Tool) -> Tool {
-    let hints = ToolAnnotations::with_title(tool.title)
+    let hints = ToolAnnotations::new()
         .read_only(tool.hints.read_only)
         .destructive(tool.hints.destructive)
         .idempotent(tool.hints.idempotent)
         .open_world(tool.hints.open_world);
     Tool::new(tool.name, tool.description, Arc::new(tool.input_schema()))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(tool.output_schema()))
+        .with_raw_output_schema(Arc::new(tool.listed_schema()))
         .with_annotations(hints)
-        .with_icons(vec![super::icon()])
 }

@@ -12,7 +12,7 @@ struct Workflow {
     title: &'static str,
     about: &'static str,
     arguments: &'static [Argument],
-    /// The text; `{name}` stands for an argument.
+    /// The text; `{name}` stands for an argument and is always in double quotes, which the value cannot close.
     text: &'static str,
 }
 
@@ -26,9 +26,9 @@ const WORKFLOWS: &[Workflow] = &[
         title: "Judge an encode",
         about: "Is this encode good enough, and where is it not?",
         arguments: &[REFERENCE, DISTORTED, MODEL],
-        text: "Judge how good the video {distorted} looks against its reference {reference}.\n\
-               1. Call vmaf_score_encoded (Y4M or raw YUV: vmaf_score with ref and dis) with model '{model}'. If it may take more \
-               than a minute, set background and poll get_job. Repeat what 'comparability' says.\n\
+        text: "Judge how good the video \"{distorted}\" looks against its reference \"{reference}\".\n\
+               1. Call vmaf_score with ref, dis and model \"{model}\". If it may take more than a minute, set background and poll \
+               get_job. Repeat what 'comparability' says.\n\
                2. Read the verdict, then p5, the worst second and the curve: a good mean can hide a bad second.\n\
                3. Say in three sentences: is it good enough for its purpose, where is it worst, what would you change. Name frame \
                numbers. Repeat any warning of the result.",
@@ -43,22 +43,21 @@ const WORKFLOWS: &[Workflow] = &[
             Argument("target", "Target", "The VMAF score to reach, such as 95", false),
             MODEL,
         ],
-        text: "Find the largest CRF of {encoder} whose encode of {reference} still reaches VMAF {target}.\n\
-               Call run_compare with src, encoders '{encoder}' and target_vmaf {target}, in the background, and poll get_job. It \
+        text: "Find the largest CRF of \"{encoder}\" whose encode of \"{reference}\" still reaches VMAF \"{target}\".\n\
+               Call run_compare with src, encoders \"{encoder}\" and that target_vmaf, in the background, and poll get_job. It \
                searches, encodes and measures. Say which CRF to use, what was measured, its bitrate, and what the row's error says \
-               if it is not ok. For another model than the default, check the chosen encode with vmaf_score_encoded and model \
-               '{model}'.",
+               if it is not ok. For another model than the default, check the chosen encode with vmaf_score and model \"{model}\".",
     },
     Workflow {
         name: "find_flaws",
         title: "Find what went wrong",
         about: "Why is the score low: blur, banding, frames out of step, or something else?",
         arguments: &[REFERENCE, DISTORTED],
-        text: "Find out why {distorted} scores low against {reference}.\n\
+        text: "Find out why \"{distorted}\" scores low against \"{reference}\".\n\
                1. Call describe_worst_frames and look at the pictures and descriptions.\n\
-               2. Call vmaf_score_encoded (Y4M or raw YUV: vmaf_score) with detail 'summary' and feature \
-               ['psnr','float_ssim','cambi','ciede']. Read 'comparability' and 'pairing': frames out of step are the usual cause of a \
-               low score; vmaf_score does not pair, there try frame_skip_ref or frame_skip_dist of 1, 2 and 3.\n\
+               2. Call vmaf_score with feature ['psnr','float_ssim','cambi','ciede']. Read 'comparability' and 'pairing': frames out \
+               of step are the usual cause of a low score. Raw and Y4M files are not paired by content; there try frame_skip_ref or \
+               frame_skip_dist of 1, 2 and 3.\n\
                3. Low vif and adm with good psnr means blur; a cambi above 5 means banding; a bad psnr with good vif means \
                brightness or colour. A dip of a few frames means a damaged or dropped frame.\n\
                4. Say what is wrong, in which frames, how sure you are, and what to check next.",
@@ -71,9 +70,7 @@ pub fn list() -> Vec<Prompt> {
     };
     let prompt = |workflow: &Workflow| {
         let arguments = workflow.arguments.iter().map(argument).collect();
-        Prompt::new(workflow.name, Some(workflow.about), Some(arguments))
-            .with_title(workflow.title)
-            .with_icons(vec![super::icon()])
+        Prompt::new(workflow.name, Some(workflow.about), Some(arguments)).with_title(workflow.title)
     };
     WORKFLOWS.iter().map(prompt).collect()
 }
@@ -91,7 +88,7 @@ pub fn get(name: &str, given: Option<&JsonObject>) -> Result<GetPromptResult, Er
     for Argument(name, _, _, required) in workflow.arguments {
         let value = given.and_then(|given| given.get(*name)).and_then(Value::as_str);
         let value = match value {
-            Some(value) => crate::error::cleaned(value),
+            Some(value) => crate::text::message(value).replace('"', "”"),
             None if *required => {
                 let text = format!("prompt '{}' missing required argument: '{name}'", workflow.name);
                 return Err(ErrorData::invalid_params(text, None));

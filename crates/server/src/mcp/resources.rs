@@ -7,6 +7,7 @@ use visus_engine::model::BUILTIN;
 
 use crate::jobs::{Owner, Status};
 use crate::report::{Detail, Output};
+use crate::text::{clean_answer, cleaned};
 use crate::tools::{job, models};
 use crate::{Server, ToolError};
 
@@ -20,18 +21,13 @@ pub fn list() -> Vec<Resource> {
             .with_title(format!("Model {}", model.version))
             .with_description(model.about)
             .with_mime_type(JSON)
-            .with_icons(vec![super::icon()])
     };
     BUILTIN.iter().map(model).collect()
 }
 
 pub fn templates() -> Vec<ResourceTemplate> {
     let template = |uri: &str, name: &str, title: &str, about: &str| {
-        ResourceTemplate::new(uri, name)
-            .with_title(title)
-            .with_description(about)
-            .with_mime_type(JSON)
-            .with_icons(vec![super::icon()])
+        ResourceTemplate::new(uri, name).with_title(title).with_description(about).with_mime_type(JSON)
     };
     vec![
         template("visus://models/{name}", "model", "A model", "What a model is made of"),
@@ -58,11 +54,11 @@ fn content(server: &Server, owner: &Owner, uri: &str) -> Result<Value, ErrorData
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
         ["models", name] => models::describe(name, &server.config().model_dirs, server.roots())
+            .map(|answer| Value::Object(clean_answer(answer)))
             .map_err(|error| explained(uri, &error)),
-        ["jobs", id] => {
-            let answer = job::get(server.jobs(), owner, id, Some(Detail::Full));
-            answer.map(Value::Object).map_err(|error| explained(uri, &error))
-        }
+        ["jobs", id] => job::get(server, owner, id, Some(Detail::Full))
+            .map(|answer| Value::Object(clean_answer(answer)))
+            .map_err(|error| explained(uri, &error)),
         ["jobs", id, "frames"] => frames(server, owner, uri, id, query),
         _ => Err(not_found(uri)),
     }
@@ -73,7 +69,10 @@ fn frames(server: &Server, owner: &Owner, uri: &str, id: &str, query: &str) -> R
     let (mut from, mut count) = (0, None);
     for (name, value) in query.split('&').filter_map(|part| part.split_once('=')) {
         let number = value.parse::<u64>();
-        let wrong = || ErrorData::invalid_params(format!("invalid {name}: must be a whole number"), None);
+        let wrong = || {
+            let text = format!("invalid {}: must be a whole number", cleaned(name));
+            ErrorData::invalid_params(text, None)
+        };
         match name {
             "from" => from = number.map_err(|_| wrong())?,
             "count" => count = Some(number.map_err(|_| wrong())? as usize),
@@ -90,12 +89,12 @@ fn frames(server: &Server, owner: &Owner, uri: &str, id: &str, query: &str) -> R
 }
 
 fn not_found(uri: &str) -> ErrorData {
-    let uri = crate::error::cleaned(uri);
+    let uri = cleaned(uri);
     ErrorData::resource_not_found(format!("resource not found: {uri}"), Some(json!({ "uri": uri })))
 }
 
 /// Not found, with the reason.
 fn explained(uri: &str, error: &ToolError) -> ErrorData {
-    let uri = crate::error::cleaned(uri);
+    let uri = cleaned(uri);
     ErrorData::resource_not_found(error.to_string(), Some(json!({ "uri": uri })))
 }

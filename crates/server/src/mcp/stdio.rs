@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 
-use super::{Door, stack};
+use super::{McpHandler, stack};
 use crate::Server;
 use crate::jobs::Jobs;
 
@@ -39,7 +39,7 @@ where
 {
     let jobs = server.jobs().clone();
     let lines = Lines::new(input, output, jobs.clone());
-    match stack::Handler::from(Door::new(server)).serve(lines).await {
+    match stack::Handler::from(McpHandler::new(server)).serve(lines).await {
         Ok(running) => drop(running.waiting().await),
         // The input ended, or the first message was no opening: there is nobody to tell.
         Err(error) => tracing::debug!(%error, "nobody opened a session"),

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::call;
 use crate::jobs::{JobHandle, Owner, Status, View};
+use crate::tools::advice::Advice;
 use crate::{Server, ToolError, tools};
 
 /// How often a client is advised to ask.
@@ -20,8 +21,7 @@ const ASK_EVERY_MS: u64 = 1000;
 /// Whether a call of this tool becomes a task: the client knows tasks, and the tool may take long.
 pub fn wanted(context: &RequestContext<RoleServer>, tool: &str) -> bool {
     let knows = context.client_capabilities().is_some_and(|client| client.supports_tasks());
-    let long =
-        tools::by_name(tool).is_some_and(|tool| tool.fields().iter().any(|field| field.name == "background"));
+    let long = tools::by_name(tool).is_some_and(tools::Tool::is_long);
     super::is_modern(context) && knows && long
 }
 
@@ -37,9 +37,9 @@ pub fn get(server: &Server, owner: &Owner, id: &str) -> Result<GetTaskResult, Er
     let payload = match &view.status {
         Status::Queued | Status::Running => TaskPayload::Working,
         Status::Cancelled => TaskPayload::Cancelled,
-        Status::Done(output) => completed(&call::done(output, id, view.tool)),
+        Status::Done(output) => completed(&call::done(server, output, id)),
         // A tool that fails has ended, with a result that says so.
-        Status::Failed(error) => completed(&call::failure(error)),
+        Status::Failed(error) => completed(&call::failure(error, Advice::default())),
     };
     Ok(GetTaskResult::new(DetailedTask::new(task(server, &view), payload)))
 }
@@ -73,8 +73,8 @@ fn task(server: &Server, view: &View) -> Task {
     let task = Task::new(&view.id, TaskStatus::Working, timestamp(now - view.age), timestamp(updated))
         .with_ttl_ms((view.age + kept).as_millis() as u64)
         .with_poll_interval_ms(ASK_EVERY_MS);
-    let words = call::words(&view.progress);
-    if words.is_empty() { task } else { task.with_status_message(words) }
+    let text = call::sentence(&view.progress);
+    if text.is_empty() { task } else { task.with_status_message(text) }
 }
 
 /// As ISO 8601 writes it, in UTC, to the millisecond.

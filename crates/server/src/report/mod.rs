@@ -11,6 +11,7 @@ use visus_report::score::{self, ScoreFacts, ScoreReport as View};
 use visus_report::{Precision, libvmaf};
 
 use crate::ToolError;
+use crate::tools::Answer;
 
 pub use visus_report::score::MAX_PAGE;
 
@@ -19,10 +20,31 @@ pub use visus_report::score::MAX_PAGE;
 pub enum Output {
     Score(Box<ScoreReport>),
     Worst(Box<WorstReport>),
-    Value(Value),
+    Value(Answer),
 }
 
 impl Output {
+    /// An answer of a typed value.
+    pub fn of(value: &impl serde::Serialize) -> Result<Self, ToolError> {
+        crate::tools::answer(value).map(Self::Value)
+    }
+
+    /// The level of detail that was asked for when the work was submitted.
+    pub fn detail(&self) -> Detail {
+        self.score().map_or(Detail::Auto, |report| report.detail)
+    }
+
+    /// Whether it holds a document in a format that was asked for, which must not be cut.
+    pub fn is_document(&self) -> bool {
+        match self {
+            Self::Score(report) => report.text.is_some(),
+            Self::Worst(_) => false,
+            Self::Value(answer) => {
+                answer.get("manifest").is_some_and(Value::is_string) || answer.contains_key("text")
+            }
+        }
+    }
+
     /// Roughly the memory it takes.
     pub fn bytes(&self) -> usize {
         match self {
@@ -30,18 +52,19 @@ impl Output {
             Self::Worst(report) => {
                 value_bytes(&report.answer) + report.pictures.iter().map(Vec::len).sum::<usize>()
             }
-            Self::Value(value) => value_bytes(value),
+            Self::Value(answer) => map_bytes(answer),
         }
     }
 
-    /// The answer at the level of detail that was asked for when the work was given.
-    pub fn answer(&self, id: &str) -> Map<String, Value> {
-        match self {
-            Self::Score(report) => report.answer(id, report.detail),
-            Self::Worst(report) => report.answer(id),
-            Self::Value(Value::Object(map)) => map.clone(),
-            Self::Value(other) => Map::from_iter([("value".to_owned(), other.clone())]),
-        }
+    /// The answer at a level of detail. `id` is the job's.
+    pub fn answer(&self, id: &str, detail: Detail) -> Answer {
+        let mut answer = match self {
+            Self::Score(report) => report.answer(id, detail),
+            Self::Worst(report) => report.answer.as_object().cloned().unwrap_or_default(),
+            Self::Value(answer) => answer.clone(),
+        };
+        answer.insert("job_id".to_owned(), json!(id));
+        answer
     }
 
     pub fn score(&self) -> Option<&ScoreReport> {
@@ -69,51 +92,53 @@ pub struct WorstReport {
     pub folder: crate::tools::pictures::Folder,
 }
 
-impl WorstReport {
-    fn answer(&self, id: &str) -> Map<String, Value> {
-        let mut answer = self.answer.as_object().cloned().unwrap_or_default();
-        answer.insert("job_id".to_owned(), json!(id));
-        answer
-    }
-}
-
 fn value_bytes(value: &Value) -> usize {
     const NODE: usize = size_of::<Value>();
     match value {
         Value::String(text) => NODE + text.len(),
         Value::Array(list) => NODE + list.iter().map(value_bytes).sum::<usize>(),
-        Value::Object(map) => {
-            NODE + map.iter().map(|(key, value)| NODE + key.len() + value_bytes(value)).sum::<usize>()
-        }
+        Value::Object(map) => NODE + map_bytes(map),
         _ => NODE,
     }
+}
+
+fn map_bytes(map: &Answer) -> usize {
+    map.iter().map(|(key, value)| size_of::<Value>() + key.len() + value_bytes(value)).sum()
 }
 
 /// How much of a report is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// Everything for short clips, a summary for long ones.
+    /// What the front end gives by default: a summary over MCP, everything over HTTP.
     #[default]
     Auto,
-    Full,
+    /// Statistics, worst frames and a curve, in a few kilobytes however long the video.
     Summary,
+    /// The summary and every frame's scores, without the features that they are made from.
+    Frames,
+    /// libvmaf's report with every frame and feature.
+    Full,
 }
 
 impl Detail {
-    pub const NAMES: [&'static str; 3] = ["auto", "full", "summary"];
+    pub const NAMES: [&'static str; 4] = ["auto", "summary", "frames", "full"];
 
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "auto" => Some(Self::Auto),
-            "full" => Some(Self::Full),
             "summary" => Some(Self::Summary),
+            "frames" => Some(Self::Frames),
+            "full" => Some(Self::Full),
             _ => None,
         }
     }
-}
 
-/// Up to so many listed frames, `auto` gives all of them.
-pub const LONGEST_FULL: usize = 120;
+    /// This level, or the other where it is left to the front end.
+    #[must_use]
+    pub fn or(self, auto: Self) -> Self {
+        if self == Self::Auto { auto } else { self }
+    }
+}
 
 /// A finished score.
 #[derive(Debug)]
@@ -158,24 +183,14 @@ impl ScoreReport {
     }
 
     /// The report at a level of detail. `id` is the job's, for links to the rest.
-    pub fn answer(&self, id: &str, detail: Detail) -> Map<String, Value> {
+    pub fn answer(&self, id: &str, detail: Detail) -> Answer {
         let value = match detail {
             _ if self.text.is_some() => return self.in_other_format(id),
             Detail::Full => self.view(id).json(),
-            Detail::Auto if !self.is_cut(detail) => self.view(id).json(),
+            Detail::Frames => score::json(&self.view(id).summary_with_frames()),
             Detail::Auto | Detail::Summary => score::json(&self.view(id).summary()),
         };
         object(value)
-    }
-
-    /// Whether an answer at this level leaves frames out.
-    pub fn is_cut(&self, detail: Detail) -> bool {
-        match detail {
-            _ if self.text.is_some() => false,
-            Detail::Full => false,
-            Detail::Summary => true,
-            Detail::Auto => self.view("").listed().count() > LONGEST_FULL,
-        }
     }
 
     /// Listed frames from index `from` on, at most `count`, and where the next page begins.

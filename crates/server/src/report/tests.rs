@@ -73,13 +73,21 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
 const ID: &str = "0123456789abcdef0123456789abcdef";
 
 #[test]
-fn ten_thousand_frames_fit_into_six_kilobytes() {
-    let report = report(10_000, |index| 93.123456 + (index % 700) as f64 / 123.4);
-    let answer = Value::Object(report.answer(ID, Detail::Auto)).to_string();
-    // A client gets it twice, as data and as text, and a link.
-    let text = Value::String(answer.clone()).to_string();
-    let total = answer.len() + text.len() + 400;
-    assert!(total < 6000, "{} + {} bytes\n{answer}", answer.len(), text.len());
+fn a_summary_fits_into_four_kilobytes_however_long_the_clip() {
+    for frames in [1, 100, 10_000, 200_000] {
+        let report = report(frames, |index| 93.123456 + (index % 700) as f64 / 123.4);
+        let answer = Value::Object(report.answer(ID, Detail::Summary)).to_string();
+        assert!(answer.len() <= 4000, "{frames} frames: {} bytes\n{answer}", answer.len());
+    }
+}
+
+#[test]
+fn frames_add_one_list_per_score_and_no_features() {
+    let answer = Value::Object(report(300, |index| 90.0 + index as f64 / 100.0).answer(ID, Detail::Frames));
+    assert_eq!(answer["detail"], "frames");
+    let text = answer["series"].to_string();
+    assert!(text.contains("vmaf") && !text.contains("integer_"), "{text}");
+    assert!(answer.get("frames").is_none() && answer.to_string().len() < 6000);
 }
 
 #[test]
@@ -98,13 +106,13 @@ fn the_worst_is_found() {
 
 #[test]
 fn full_reports_have_libvmafs_layout() {
-    let answer = Value::Object(report(120, |_| 93.123_456_789).answer(ID, Detail::Auto));
+    let answer = Value::Object(report(120, |_| 93.123_456_789).answer(ID, Detail::Full));
     assert_eq!(answer["frames"].as_array().unwrap().len(), 120);
     assert_eq!(answer["frames"][7]["frameNum"], 7);
     assert_eq!(answer["frames"][7]["metrics"]["vmaf"], json!(93.123457));
     assert_eq!(answer["pooled_metrics"]["vmaf"]["mean"], json!(93.123457));
-    let longer = Value::Object(report(121, |_| 93.0).answer(ID, Detail::Auto));
-    assert!(longer.get("frames").is_none());
+    let summary = Value::Object(report(120, |_| 93.0).answer(ID, Detail::Auto));
+    assert!(summary.get("frames").is_none());
 }
 
 #[test]

@@ -1,20 +1,100 @@
-//! The benchmark: made-up clips of fixed sizes, scored on every backend.
+//! `run_benchmark` and `vmaf_bench`: synthetic clips of fixed sizes, scored on every backend.
 
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use visus_engine::{Cancel, Column};
 use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, ChromaRounding, Format, write_raw};
 
 use super::backends::available;
-use super::field::Values;
+use super::field::{Field, Kind, Values};
+use super::offer::Toolset;
+use super::{BACKGROUND, READS, Run, Tool, schema};
 use crate::engines::ScoreTask;
 use crate::jobs::Context;
 use crate::report::Output;
 use crate::{Server, ToolError};
+
+pub const RUN_BENCHMARK: Tool = Tool {
+    name: "run_benchmark",
+    title: "Run the benchmark",
+    description: "Measures scoring speed on synthetic clips of three sizes, per backend. It takes seconds of full load.",
+    set: Toolset::Machine,
+    hints: READS,
+    fields: || FIXED_FIELDS,
+    answer: schema::of::<BenchAnswer>,
+    shows: &["exit_code", "stdout", "results"],
+    run: Run::Work(|server, _| {
+        let server = server.clone();
+        Ok(Box::new(move |context| Bench::fixed().run(&server, context)))
+    }),
+};
+
+pub const VMAF_BENCH: Tool = Tool {
+    name: "vmaf_bench",
+    title: "Measure one size",
+    description: "Measures scoring speed at one size, bit depth and length. It can also compare backends or list devices.",
+    set: Toolset::Machine,
+    hints: READS,
+    fields: || FIELDS,
+    answer: schema::of::<BenchAnswer>,
+    shows: &["exit_code", "stdout", "results"],
+    run: Run::Work(|server, values| {
+        let server = server.clone();
+        Ok(Box::new(move |context| Bench::with_options(&values).run(&server, context)))
+    }),
+};
+
+const FIXED_FIELDS: &[Field] = &[BACKGROUND];
+const FIELDS: &[Field] = &[
+    Field::new("frames", Kind::Whole { min: 2, max: 48 }, "Frames of the clip.").default("10"),
+    Field::new("resolution", Kind::Word(&RESOLUTIONS), "Size of the clip.").default("\"1920x1080\""),
+    Field::new("bpc", Kind::Choice(&[8, 10, 12, 16]), "Bits per component.").default("8"),
+    Field::new("validate", Kind::Flag, "Compare every backend with the CPU.").default("false"),
+    Field::new("gpu_only", Kind::Flag, "Leave the CPU out.").default("false"),
+    Field::new("device_list", Kind::Flag, "List devices instead.").default("false"),
+    BACKGROUND,
+];
+
+/// Benchmark results.
+#[derive(Default, Serialize, JsonSchema)]
+struct BenchAnswer {
+    /// 0 if everything ran.
+    exit_code: i32,
+    /// The results as a table.
+    stdout: String,
+    /// What went wrong.
+    stderr: String,
+    /// The same as data.
+    results: Vec<BenchRow>,
+    /// With 'device_list'.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices: Option<Vec<String>>,
+    /// With 'validate'.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation_failed: Option<bool>,
+}
+
+/// A fixture on a backend.
+#[derive(Serialize, JsonSchema)]
+struct BenchRow {
+    /// Size and number of frames.
+    fixture: String,
+    backend: &'static str,
+    ok: bool,
+    /// Mean VMAF.
+    score: Option<f64>,
+    /// Time for all frames.
+    wall_ms: Option<f64>,
+    fps: Option<f64>,
+    /// Largest difference of a frame's score from the CPU's.
+    max_frame_difference: Option<f64>,
+    error: Option<String>,
+}
 
 /// The sizes that `vmaf_bench` knows.
 pub const RESOLUTIONS: [&str; 4] = ["576x324", "1280x720", "1920x1080", "3840x2160"];
@@ -36,7 +116,7 @@ const FIXTURES: [Fixture; 3] = [
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
-pub struct Bench {
+struct Bench {
     fixtures: Vec<Fixture>,
     validate: bool,
     gpu_only: bool,
@@ -45,12 +125,12 @@ pub struct Bench {
 
 impl Bench {
     /// `run_benchmark`.
-    pub fn fixed() -> Self {
+    fn fixed() -> Self {
         Self { fixtures: FIXTURES.to_vec(), validate: false, gpu_only: false, device_list: false }
     }
 
     /// `vmaf_bench`.
-    pub fn with_knobs(values: &Values) -> Self {
+    fn with_options(values: &Values) -> Self {
         let (width, height) = values
             .text("resolution")
             .and_then(|size| size.split_once('x'))
@@ -66,10 +146,10 @@ impl Bench {
     }
 
     /// Measures everything. Blocks for seconds.
-    pub fn run(&self, server: &Server, context: &Context) -> Result<Output, ToolError> {
+    fn run(&self, server: &Server, context: &Context) -> Result<Output, ToolError> {
         let backends = available(server, false);
         if self.device_list {
-            return Ok(Output::Value(devices(&backends)));
+            return Output::of(&devices(&backends));
         }
         let mut rows = Vec::new();
         for (done, fixture) in self.fixtures.iter().enumerate() {
@@ -84,7 +164,7 @@ impl Bench {
             let words = rows.iter().find_map(|row| row.result.as_ref().err()).cloned().unwrap_or_default();
             return Err(ToolError::Failed(format!("benchmark failed: {words}")));
         }
-        Ok(Output::Value(self.report(&rows)))
+        Output::of(&self.report(&rows))
     }
 
     fn measure(
@@ -114,7 +194,7 @@ impl Bench {
         Ok(rows)
     }
 
-    fn report(&self, rows: &[Row]) -> Value {
+    fn report(&self, rows: &[Row]) -> BenchAnswer {
         /// More than rounding, less than anybody sees.
         const TOLERANCE: f64 = 1e-4;
         let faults: Vec<String> = rows
@@ -125,22 +205,20 @@ impl Bench {
             .collect();
         let differs = rows.iter().any(|row| row.difference.is_some_and(|difference| difference > TOLERANCE));
         let failed = self.validate && differs;
-        let mut report = json!({
-            "exit_code": i32::from(!faults.is_empty() || failed),
-            "stdout": table(rows),
-            "stderr": faults.join("\n"),
-            "results": rows.iter().map(Row::json).collect::<Vec<_>>(),
-        });
-        if self.validate {
-            report["validation_failed"] = json!(failed);
+        BenchAnswer {
+            exit_code: i32::from(!faults.is_empty() || failed),
+            stdout: table(rows),
+            stderr: faults.join("\n"),
+            results: rows.iter().map(Row::listed).collect(),
+            devices: None,
+            validation_failed: self.validate.then_some(failed),
         }
-        report
     }
 }
 
-fn devices(backends: &[&str]) -> Value {
+fn devices(backends: &[&str]) -> BenchAnswer {
     let devices: Vec<String> = backends.iter().map(|backend| (*backend).to_owned()).collect();
-    json!({ "exit_code": 0, "stdout": devices.join("\n"), "stderr": "", "results": [], "devices": devices })
+    BenchAnswer { stdout: devices.join("\n"), devices: Some(devices), ..BenchAnswer::default() }
 }
 
 impl std::fmt::Display for Fixture {
@@ -199,18 +277,18 @@ impl Row {
         Some(scores.iter().sum::<f64>() / scores.len() as f64)
     }
 
-    fn json(&self) -> Value {
+    fn listed(&self) -> BenchRow {
         let measured = self.result.as_ref().ok();
-        json!({
-            "fixture": self.fixture.to_string(),
-            "backend": self.backend,
-            "ok": measured.is_some(),
-            "score": self.mean(),
-            "wall_ms": measured.map(|measured| measured.wall_ms),
-            "fps": measured.map(|measured| measured.fps),
-            "max_frame_difference": self.difference,
-            "error": self.result.as_ref().err(),
-        })
+        BenchRow {
+            fixture: self.fixture.to_string(),
+            backend: self.backend,
+            ok: measured.is_some(),
+            score: self.mean(),
+            wall_ms: measured.map(|measured| measured.wall_ms),
+            fps: measured.map(|measured| measured.fps),
+            max_frame_difference: self.difference,
+            error: self.result.as_ref().err().cloned(),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Arguments: one table per tool gives the schema, the checks and the words of refusal.
+//! Arguments: one table per tool gives the schema, the checks, the texts of refusals and the nearest right value.
 
 use serde_json::{Map, Value, json};
 
@@ -32,6 +32,9 @@ pub enum Kind {
 /// Where a whole number has no limit of its own.
 pub const MANY: i64 = 1 << 53;
 
+/// The longest text that any argument can hold, in bytes: twice the longest path.
+const LONGEST_TEXT: usize = 8192;
+
 /// One argument of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
@@ -40,12 +43,18 @@ pub struct Field {
     pub required: bool,
     /// The default as JSON text.
     pub default: Option<&'static str>,
+    /// A value for examples, as JSON text.
+    pub example: Option<&'static str>,
+    /// The start of the refusal where the contract has its own; the value follows.
+    pub refusal: Option<&'static str>,
+    /// Whether `tools/list` names it. One that is not listed works all the same.
+    pub listed: bool,
     pub help: &'static str,
 }
 
 impl Field {
     pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
-        Self { name, kind, required: false, default: None, help }
+        Self { name, kind, required: false, default: None, example: None, refusal: None, listed: true, help }
     }
 
     pub const fn required(mut self) -> Self {
@@ -58,10 +67,70 @@ impl Field {
         self
     }
 
-    /// The same argument under another name.
-    pub const fn named(mut self, name: &'static str) -> Self {
-        self.name = name;
+    pub const fn example(mut self, json: &'static str) -> Self {
+        self.example = Some(json);
         self
+    }
+
+    pub const fn refusal(mut self, start: &'static str) -> Self {
+        self.refusal = Some(start);
+        self
+    }
+
+    pub const fn unlisted(mut self) -> Self {
+        self.listed = false;
+        self
+    }
+
+    /// A value for examples: one that was chosen, or else the default or the first that is allowed.
+    pub fn example_value(&self) -> Value {
+        let written = self.example.or(self.default).and_then(|text| serde_json::from_str(text).ok());
+        written.unwrap_or_else(|| match self.kind {
+            Kind::Text => json!("..."),
+            Kind::Word(words) => json!(words.first()),
+            Kind::Choice(numbers) => json!(numbers.first()),
+            Kind::Whole { min, .. } => json!(min),
+            Kind::Number { min, .. } => json!(min),
+            Kind::Flag => json!(true),
+            Kind::Texts { .. } => json!(["..."]),
+        })
+    }
+
+    /// Whether the argument can hold the value.
+    pub fn accepts(&self, value: &Value) -> bool {
+        self.check(value).is_ok()
+    }
+
+    /// The right value that a wrong one most likely means.
+    pub fn nearest_value(&self, value: &Value) -> Option<Value> {
+        let near = match (self.kind, value) {
+            (Kind::Text, Value::Number(_) | Value::Bool(_)) => json!(value.to_string()),
+            (Kind::Word(words), _) => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_ascii_lowercase);
+                json!(nearest(text.trim(), words.iter().copied())?)
+            }
+            (Kind::Choice(numbers), _) => {
+                let wanted = lenient_number(value)?;
+                let distance = |number: &&i64| (**number as f64 - wanted).abs();
+                json!(numbers.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?)
+            }
+            (Kind::Whole { min, max }, _) => {
+                json!((lenient_number(value)?.round() as i64).clamp(min, max))
+            }
+            (Kind::Number { min, max }, _) => json!(lenient_number(value)?.clamp(min, max)),
+            (Kind::Flag, Value::Number(number)) => json!(number.as_f64() != Some(0.0)),
+            (Kind::Flag, Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => json!(true),
+                "false" | "no" | "off" | "0" => json!(false),
+                _ => return None,
+            },
+            (Kind::Texts { .. }, Value::String(text)) => {
+                json!(text.split(',').map(str::trim).collect::<Vec<_>>())
+            }
+            (Kind::Texts { most }, Value::Array(list)) => json!(list.iter().take(most).collect::<Vec<_>>()),
+            _ => return None,
+        };
+        self.accepts(&near).then_some(near)
     }
 
     fn schema(&self) -> Value {
@@ -77,7 +146,9 @@ impl Field {
                 json!({ "type": "array", "items": { "type": "string" }, "maxItems": most })
             }
         };
-        if let Some(default) = self.default.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+        // What is off unless it is set needs no default in the list.
+        let default = self.default.filter(|default| *default != "false");
+        if let Some(default) = default.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
             schema["default"] = default;
         }
         schema["description"] = json!(self.help);
@@ -86,8 +157,11 @@ impl Field {
 
     /// Refuses a value that the argument cannot hold.
     fn check(&self, value: &Value) -> Result<(), ToolError> {
-        let refuse = |reason: String| Err(ToolError::invalid(self.name, value, reason));
+        let refuse = |reason: String| Err(self.refused(value, reason));
         match self.kind {
+            Kind::Text if value.as_str().is_some_and(|text| text.len() > LONGEST_TEXT) => {
+                refuse(format!("must not be longer than {LONGEST_TEXT} bytes"))
+            }
             Kind::Text if value.is_string() => Ok(()),
             Kind::Text => refuse("must be a string".to_owned()),
             Kind::Word(words) => match value.as_str() {
@@ -115,11 +189,31 @@ impl Field {
                     let count = json!(format!("{} entries", list.len()));
                     Err(ToolError::invalid(self.name, &count, format!("at most {most} are allowed")))
                 }
-                Some(list) if list.iter().all(Value::is_string) => Ok(()),
+                Some(list) if list.iter().all(fits_text) => Ok(()),
+                Some(list) if list.iter().all(Value::is_string) => {
+                    refuse(format!("no entry may be longer than {LONGEST_TEXT} bytes"))
+                }
                 _ => refuse("must be an array of strings".to_owned()),
             },
         }
     }
+
+    fn refused(&self, value: &Value, reason: String) -> ToolError {
+        match self.refusal {
+            Some(start) => ToolError::Refused(format!("{start}{}", crate::error::quoted(value))),
+            None => ToolError::invalid(self.name, value, reason),
+        }
+    }
+}
+
+fn fits_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.len() <= LONGEST_TEXT)
+}
+
+/// A number, also one that was written as text.
+fn lenient_number(value: &Value) -> Option<f64> {
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    number.filter(|number| number.is_finite())
 }
 
 fn one_of<T: std::fmt::Display>(allowed: impl Iterator<Item = T>) -> String {
@@ -134,8 +228,9 @@ fn whole(value: &Value) -> Option<i64> {
 
 /// The schema of a tool's arguments.
 pub fn schema(fields: &[Field]) -> Map<String, Value> {
+    let listed = fields.iter().filter(|field| field.listed);
     let properties: Map<String, Value> =
-        fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
+        listed.map(|field| (field.name.to_owned(), field.schema())).collect();
     let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     let mut schema = Map::from_iter([
         ("type".to_owned(), json!("object")),
@@ -246,7 +341,9 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         return None;
     }
     let best = candidates.map(|candidate| (distance(word, candidate), candidate)).min()?;
-    (best.0 <= 2.max(word.len() / 4)).then_some(best.1)
+    let abbreviated = |short: &str, long: &str| short.len() >= 3 && long.starts_with(short);
+    let near = best.0 <= 2.max(word.len() / 4) || abbreviated(best.1, word) || abbreviated(word, best.1);
+    near.then_some(best.1)
 }
 
 /// How many letters must be changed, added or taken away.
@@ -324,6 +421,34 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_value_has_a_nearest_right_one() {
+        for (name, value, near) in [
+            ("width", json!("1920"), json!(1920)),
+            ("width", json!(0), json!(1)),
+            ("pixfmt", json!(420), json!("420")),
+            ("pixfmt", json!("421"), json!("420")),
+            ("bitdepth", json!(9.9), json!(10)),
+            ("tiny_crf", json!(64), json!(63)),
+            ("fast", json!("yes"), json!(true)),
+            ("target", json!("950"), json!(110.0)),
+            ("feature", json!("psnr, ciede"), json!(["psnr", "ciede"])),
+        ] {
+            let field = FIELDS.iter().find(|field| field.name == name).unwrap();
+            assert_eq!(field.nearest_value(&value), Some(near), "{name} {value}");
+        }
+        assert_eq!(FIELDS[7].nearest_value(&json!("perhaps")), None);
+    }
+
+    #[test]
+    fn long_texts_are_refused_without_being_repeated() {
+        for value in [json!("x".repeat(4_000_000)), json!(vec!["x".repeat(10_000)])] {
+            for name in ["ref", "feature"] {
+                assert!(with(name, value.clone()).unwrap_err().len() < 500);
+            }
+        }
+    }
+
+    #[test]
     fn deep_nesting_is_refused() {
         let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
         assert!(with("x", nested(49)).is_ok());
@@ -331,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_told() {
+    fn unknown_names_are_noted() {
         let values = with("widht", json!(8)).unwrap();
         assert_eq!(values.unknown, ["unknown argument 'widht' was ignored; did you mean 'width'?"]);
     }

@@ -1,14 +1,106 @@
-//! Models: what there is, and what one is made of.
+//! `list_models` and `describe_model`: which models there are, and what one consists of.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use visus_engine::model::{BUILTIN, Builtin};
 use visus_engine::{ModelSpec, NamedModel};
 
+use super::field::{Field, Kind};
+use super::fit::{DEFAULT_BYTES, fit};
+use super::offer::Toolset;
+use super::{Answer, LIST_DETAIL, READS, Run, Tool, answer, schema, wants_full};
 use crate::ToolError;
 use crate::error::cleaned;
 use crate::roots::{Opened, Roots};
+use crate::text;
+
+pub const LIST_MODELS: Tool = Tool {
+    name: "list_models",
+    title: "List models",
+    description: "Lists the VMAF models that scoring tools take in 'model'. The default fits most videos.",
+    set: Toolset::Core,
+    hints: READS,
+    fields: || LIST_FIELDS,
+    answer: schema::of::<ModelList>,
+    shows: &["models"],
+    run: Run::Look(|server, values| {
+        let models = list(&server.config().model_dirs, server.roots())?;
+        if wants_full(server, values) {
+            return Ok(models);
+        }
+        Ok(fit(models, DEFAULT_BYTES, "call list_models with detail 'full' for all of them"))
+    }),
+};
+
+pub const DESCRIBE_MODEL: Tool = Tool {
+    name: "describe_model",
+    title: "Describe a model",
+    description: "Describes one model: its features, score range and intended display. Use it to choose between models.",
+    set: Toolset::Core,
+    hints: READS,
+    fields: || DESCRIBE_FIELDS,
+    answer: schema::of::<ModelDescription>,
+    shows: &["model_type", "feature_names", "score_range", "intended_display"],
+    run: Run::Look(|server, values| {
+        let name = values.text("name").unwrap_or_default();
+        let model = describe(name, &server.config().model_dirs, server.roots())?;
+        Ok(fit(model, DEFAULT_BYTES, "read the resource visus://models/NAME for the rest"))
+    }),
+};
+
+const LIST_FIELDS: &[Field] = &[LIST_DETAIL];
+const DESCRIBE_FIELDS: &[Field] = &[Field::new("name", Kind::Text, "Name or path, as list_models gives it.")
+    .required()
+    .example("\"vmaf_v0.6.1\"")];
+
+#[derive(Serialize, JsonSchema)]
+struct ModelList {
+    /// Built-in models, then files.
+    models: Vec<ModelEntry>,
+}
+
+/// A model as it is listed.
+#[derive(Serialize, JsonSchema)]
+struct ModelEntry {
+    /// Its name.
+    name: String,
+    /// Its file, or builtin:NAME.
+    path: String,
+    /// json or onnx.
+    format: &'static str,
+    /// Size of its text or file.
+    size_bytes: u64,
+    /// What to give as 'model'.
+    model: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<&'static str>,
+}
+
+/// What a model consists of.
+#[derive(Serialize, JsonSchema)]
+struct ModelDescription {
+    #[serde(flatten)]
+    entry: ModelEntry,
+    /// How it predicts.
+    model_type: &'static str,
+    /// Features that it reads.
+    feature_names: Vec<String>,
+    /// Lowest and highest score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score_range: Option<[Option<f64>; 2]>,
+    /// SHA-256 of its text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+    /// Siblings that give an interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bootstrap_models: Option<usize>,
+    /// Display it was trained for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intended_display: Option<&'static str>,
+}
 
 /// The extensions of model files.
 const EXTENSIONS: [&str; 2] = ["json", "onnx"];
@@ -31,34 +123,31 @@ impl Entry {
         }
     }
 
-    fn json(&self) -> Map<String, Value> {
-        let value = match self {
-            Self::Builtin(model) => json!({
-                "name": model.version,
-                "path": format!("builtin:{}", model.version),
-                "format": "json",
-                "size_bytes": model.text().len(),
-                "model": format!("version={}", model.version),
-                "about": model.about,
-            }),
-            Self::File { name, path, extension, size } => json!({
-                "name": cleaned(name),
-                "path": cleaned(&path.to_string_lossy()),
-                "format": extension,
-                "size_bytes": size,
-                "model": format!("path={}", cleaned(&path.to_string_lossy())),
-            }),
-        };
-        match value {
-            Value::Object(map) => map,
-            _ => Map::new(),
+    fn listed(&self) -> ModelEntry {
+        match self {
+            Self::Builtin(model) => ModelEntry {
+                name: model.version.to_owned(),
+                path: format!("builtin:{}", model.version),
+                format: "json",
+                size_bytes: model.text().len() as u64,
+                model: format!("version={}", model.version),
+                about: Some(model.about),
+            },
+            Self::File { name, path, extension, size } => ModelEntry {
+                name: cleaned(name),
+                path: text::message(&path.to_string_lossy()),
+                format: extension,
+                size_bytes: *size,
+                model: format!("path={}", text::message(&path.to_string_lossy())),
+                about: None,
+            },
         }
     }
 }
 
 /// Built-in models, then files under the model folders, in path order. Blocks.
-pub fn list(folders: &[PathBuf], roots: &Roots) -> Value {
-    json!({ "models": entries(folders, roots).iter().map(Entry::json).collect::<Vec<_>>() })
+fn list(folders: &[PathBuf], roots: &Roots) -> Result<Answer, ToolError> {
+    answer(&ModelList { models: entries(folders, roots).iter().map(Entry::listed).collect() })
 }
 
 fn entries(folders: &[PathBuf], roots: &Roots) -> Vec<Entry> {
@@ -97,27 +186,28 @@ fn extension(path: &Path) -> Option<&'static str> {
 }
 
 /// Describes one model by name or path. Blocks.
-pub fn describe(name: &str, folders: &[PathBuf], roots: &Roots) -> Result<Value, ToolError> {
-    let entry = find(name, folders, roots)?;
-    let mut answer = entry.json();
-    answer.remove("about");
-    match &entry {
+pub fn describe(name: &str, folders: &[PathBuf], roots: &Roots) -> Result<Answer, ToolError> {
+    let found = find(name, folders, roots)?;
+    let mut entry = found.listed();
+    let intended_display = entry.about.take();
+    let description = match &found {
         Entry::Builtin(model) => {
             let spec = ModelSpec::version(model.version);
             let loaded = NamedModel::load(&spec).map_err(|error| ToolError::failed(&error))?;
-            answer.extend(facts(&loaded));
-            answer.insert("intended_display".to_owned(), json!(model.about));
+            ModelDescription { intended_display, ..facts(entry, &loaded) }
         }
-        Entry::File { extension: "onnx", .. } => {
-            answer.insert("model_type".to_owned(), json!("onnx"));
-            answer.insert("feature_names".to_owned(), json!([]));
-        }
-        Entry::File { path, .. } => {
-            let opened = roots.open(&path.to_string_lossy())?;
-            answer.extend(facts(&load(opened)?));
-        }
-    }
-    Ok(Value::Object(answer))
+        Entry::File { extension: "onnx", .. } => ModelDescription {
+            entry,
+            model_type: "onnx",
+            feature_names: Vec::new(),
+            score_range: None,
+            sha256: None,
+            bootstrap_models: None,
+            intended_display,
+        },
+        Entry::File { path, .. } => facts(entry, &load(roots.open(&path.to_string_lossy())?)?),
+    };
+    answer(&description)
 }
 
 fn find(name: &str, folders: &[PathBuf], roots: &Roots) -> Result<Entry, ToolError> {
@@ -164,8 +254,8 @@ fn unknown(name: &str) -> ToolError {
 }
 
 fn ambiguous(name: &str, matching: &[Entry]) -> ToolError {
-    let place = |entry: &Entry| format!("'{}'", entry.json()["path"].as_str().unwrap_or_default());
-    let list = matching.iter().map(place).collect::<Vec<_>>().join(", ");
+    let list =
+        matching.iter().map(|entry| format!("'{}'", entry.listed().path)).collect::<Vec<_>>().join(", ");
     let name = cleaned(name);
     ToolError::Refused(format!(
         "model name '{name}' is ambiguous; matched: [{list}]. Pass an explicit path instead."
@@ -181,21 +271,24 @@ fn load(opened: Opened) -> Result<NamedModel, ToolError> {
     NamedModel::from_json(&ModelSpec::version(""), label, &text).map_err(|error| ToolError::failed(&error))
 }
 
-fn facts(model: &NamedModel) -> Map<String, Value> {
-    let names: Vec<&str> = model.model.features.iter().map(|feature| feature.name.as_str()).collect();
+fn facts(entry: ModelEntry, model: &NamedModel) -> ModelDescription {
     let range = model.model.clip.map(|clip| [Some(clip.min), Some(clip.max)]).unwrap_or_default();
     let kind = if model.siblings.is_empty() { "LIBSVMNUSVR" } else { "RESIDUEBOOTSTRAP_LIBSVMNUSVR" };
-    Map::from_iter([
-        ("model_type".to_owned(), json!(kind)),
-        ("feature_names".to_owned(), json!(names)),
-        ("score_range".to_owned(), json!(range.map(|limit| limit.filter(|limit| limit.is_finite())))),
-        ("sha256".to_owned(), json!(model.sha256)),
-        ("bootstrap_models".to_owned(), json!(model.siblings.len())),
-    ])
+    ModelDescription {
+        entry,
+        model_type: kind,
+        feature_names: model.model.features.iter().map(|feature| cleaned(&feature.name)).collect(),
+        score_range: Some(range.map(|limit| limit.filter(|limit| limit.is_finite()))),
+        sha256: Some(model.sha256.clone()),
+        bootstrap_models: Some(model.siblings.len()),
+        intended_display: None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn place() -> (tempfile::TempDir, Vec<PathBuf>, Roots) {
@@ -214,7 +307,7 @@ mod tests {
     #[test]
     fn built_in_models_come_first_then_files_by_path() {
         let (_dir, folders, roots) = place();
-        let list = list(&folders, &roots);
+        let list = list(&folders, &roots).unwrap();
         let names: Vec<&str> =
             list["models"].as_array().unwrap().iter().map(|model| model["name"].as_str().unwrap()).collect();
         let (builtin, files) = names.split_at(BUILTIN.len());

@@ -1,77 +1,110 @@
 //! `describe_worst_frames`: the frames with the lowest scores as pictures, and what is wrong with them.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_media::{MediaError, Shape};
 use visus_scoring::names::RequestedModel;
 use visus_scoring::{Prepared, ScoreRequest, Video, Videos};
 use visus_video::{ColourRange, Source};
 
-use super::field::{Field, Kind};
-use super::score_args::{Names, ScoreArgs};
+use super::field::{Field, Kind, Values};
+use super::offer::Toolset;
+use super::score_args::ScoreArgs;
+use super::score_fields::{Names, either};
+use super::{Answer, READS, Run, Tool, answer, schema};
 use crate::engines::{ScoreTask, tool_error};
-use crate::jobs::Context;
+use crate::jobs::{Context, Work};
 use crate::report::{Output, ScoreReport, WorstReport};
-use crate::{Server, ToolError};
+use crate::{Server, ToolError, text};
 
-pub const NAME: &str = "describe_worst_frames";
+pub const DESCRIBE_WORST_FRAMES: Tool = Tool {
+    name: "describe_worst_frames",
+    title: "Show the worst frames",
+    description: "Shows the worst frames of a video: reference, distorted and difference side by side, with what is wrong (blur, \
+                  blocking, banding, noise, brightness, misalignment). Use it after a low score; it takes all arguments of \
+                  vmaf_score.",
+    set: Toolset::Core,
+    hints: READS,
+    fields,
+    answer: schema::of::<WorstAnswer>,
+    shows: &["frames", "score", "notes"],
+    run: Run::Work(prepare),
+};
 
-/// Frames that are shown if nobody says how many, and at most.
+/// Frames that are shown by default, and at most.
 const USUAL: u64 = 5;
-const MOST: u64 = 32;
+const MOST: i64 = 32;
 /// The longest side of each of the three pictures: small enough for a model's context, large enough to see a block.
 const SIDE: usize = 256;
 
 /// The arguments: those of either way of scoring, and how many frames.
-pub fn fields() -> &'static [Field] {
+fn fields() -> &'static [Field] {
     static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
-        let mut fields = vec![
-            Field::new("n", Kind::Whole { min: 1, max: MOST as i64 }, "How many frames to show.")
-                .default("5"),
-        ];
-        for names in [Names::Mcp, Names::Encoded] {
-            for field in names.fields() {
-                if !fields.iter().any(|known: &Field| known.name == field.name) {
-                    fields.push(Field { required: false, ..*field });
-                }
-            }
-        }
-        fields
+        let count = Field::new("n", Kind::Whole { min: 1, max: MOST }, "How many frames to show.");
+        either(count.default("5").refusal("'n' must be between 1 and 32 (schema maximum); got "))
     });
     &FIELDS
 }
 
-/// A checked request.
-#[derive(Debug)]
-pub struct Request {
-    pub args: ScoreArgs,
-    count: usize,
+/// The worst frames.
+#[derive(Serialize, JsonSchema)]
+struct WorstAnswer {
+    /// Null: measurements describe the frames, not a model.
+    model_id: Option<String>,
+    /// Worst first.
+    frames: Vec<WorstEntry>,
+    /// Name of the score.
+    score: String,
+    /// Model that scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Warnings and advice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    /// What is known of a pair of encoded files.
+    #[serde(flatten)]
+    sections: Answer,
 }
 
-impl Request {
-    pub fn read(mut given: Map<String, Value>) -> Result<Self, ToolError> {
-        let count = count(given.remove("n").unwrap_or(Value::Null))?;
-        let has = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
-        let names =
-            if has("reference_encoded") || has("distorted_encoded") { Names::Encoded } else { Names::Mcp };
-        Ok(Self { args: ScoreArgs::read(NAME, names, given)?, count })
-    }
+/// A bad frame.
+#[derive(Serialize, JsonSchema)]
+struct WorstEntry {
+    frame_index: u64,
+    /// Its score, whatever that is called.
+    vmaf: Option<f64>,
+    /// The name of the score.
+    metric: String,
+    /// The shot it is in.
+    shot: u64,
+    /// File with the pictures, kept as long as the job.
+    png: String,
+    /// What is wrong.
+    description: String,
+    /// What the pictures show, in luma samples.
+    region: WorstRegion,
 }
 
-fn count(value: Value) -> Result<usize, ToolError> {
-    let refuse = |got: &str| {
-        Err(ToolError::Refused(format!("'n' must be between 1 and {MOST} (schema maximum); got {got}")))
-    };
-    match value {
-        Value::Null => Ok(USUAL as usize),
-        value => match value.as_u64() {
-            Some(count @ 1..=MOST) => Ok(count as usize),
-            _ => refuse(&crate::error::quoted(&value)),
-        },
-    }
+#[derive(Serialize, JsonSchema)]
+struct WorstRegion {
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+fn prepare(server: &Server, values: Values) -> Result<Work, ToolError> {
+    let encoded = values.has("reference_encoded") || values.has("distorted_encoded");
+    let names = if encoded { Names::Encoded } else { Names::Mcp };
+    let count = values.count("n").unwrap_or(USUAL) as usize;
+    let task = ScoreArgs::new(DESCRIBE_WORST_FRAMES.name, names, values)?
+        .prepare(server.roots(), server.config())?;
+    let server = server.clone();
+    Ok(Box::new(move |context| run(&server, task, count, context)))
 }
 
 /// The two videos, kept for a second reading.
@@ -126,32 +159,27 @@ fn pictures(
     let range = reference.info().range.unwrap_or(ColourRange::Limited);
     let shape = Shape { format: *reference.format(), range };
     let options = ShowOptions { shape, side: SIDE, score_name: score_name.to_owned() };
-    let told = |done: usize| {
+    let report = |done: usize| {
         context.progress(done as u64, Some(chosen.len() as u64), "looking at the worst frames");
         !context.cancel.is_fired()
     };
-    show(reference, distorted, chosen, &options, told).map_err(|error| match error {
+    show(reference, distorted, chosen, &options, report).map_err(|error| match error {
         MediaError::Cancelled => ToolError::Cancelled,
         other => ToolError::Failed(other.to_string()),
     })
 }
 
 /// Scores, chooses, looks again. Blocks.
-pub fn run(server: &Server, task: ScoreTask, count: usize, context: &Context) -> Result<Output, ToolError> {
+fn run(server: &Server, task: ScoreTask, count: usize, context: &Context) -> Result<Output, ToolError> {
     let again = Again::of(&task)?;
     let report = server.score(task, context)?;
     let column = report.view("").main_column().map(|column| column.name().to_owned());
     let column = column
         .ok_or_else(|| ToolError::Refused("there is no score to judge frames by; give a model".to_owned()))?;
     let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), count);
-    let frames = again.show(&chosen, if column.starts_with("vmaf") { "VMAF" } else { &column }, context)?;
+    let shown_name = if column.starts_with("vmaf") { "VMAF" } else { &column };
+    let frames = again.show(&chosen, shown_name, context)?;
     written(server, &report, &column, frames).map(|report| Output::Worst(Box::new(report)))
-}
-
-impl Request {
-    pub fn count(&self) -> usize {
-        self.count
-    }
 }
 
 /// Puts the pictures into a folder of their own, which lives as long as the report.
@@ -167,33 +195,31 @@ fn written(
     for frame in &frames {
         let path = folder.path().join(format!("frame_{:06}.png", frame.index));
         std::fs::write(&path, &frame.png).map_err(fail)?;
-        listed.push(entry(frame, column, path));
+        listed.push(WorstEntry::new(frame, column, &path));
     }
-    let mut answer = json!({ "model_id": null, "frames": listed, "score": column });
-    if let Some(model) = report.facts.provenance.models.first() {
-        answer["model"] = json!(model.label);
-    }
-    if let Value::Object(sections) = visus_report::score::json(&report.facts.sections) {
-        for (name, value) in sections {
-            answer[name] = value;
-        }
-    }
-    if !report.facts.notes.is_empty() {
-        answer["notes"] = json!(report.facts.notes);
-    }
-    Ok(WorstReport { answer, pictures: frames.into_iter().map(|frame| frame.png).collect(), folder })
+    let worst = WorstAnswer {
+        model_id: None,
+        frames: listed,
+        score: column.to_owned(),
+        model: report.facts.provenance.models.first().map(|model| model.label.clone()),
+        notes: report.facts.notes.clone(),
+        sections: answer(&report.facts.sections)?,
+    };
+    let pictures = frames.into_iter().map(|frame| frame.png).collect();
+    Ok(WorstReport { answer: Value::Object(answer(&worst)?), pictures, folder })
 }
 
-/// `vmaf` is the score that frames are judged by, whatever it is called.
-fn entry(frame: &WorstFrame, column: &str, path: PathBuf) -> Value {
-    let region = frame.region;
-    json!({
-        "frame_index": frame.index,
-        "vmaf": crate::report::number(frame.score, visus_report::Precision::Legacy),
-        "metric": column,
-        "shot": frame.shot,
-        "png": crate::error::cleaned(&path.to_string_lossy()),
-        "description": frame.description,
-        "region": { "x": region.x, "y": region.y, "width": region.width, "height": region.height },
-    })
+impl WorstEntry {
+    fn new(frame: &WorstFrame, column: &str, path: &Path) -> Self {
+        let region = frame.region;
+        Self {
+            frame_index: frame.index,
+            vmaf: crate::report::number(frame.score, visus_report::Precision::Legacy).as_f64(),
+            metric: column.to_owned(),
+            shot: frame.shot as u64,
+            png: text::message(&path.to_string_lossy()),
+            description: frame.description.clone(),
+            region: WorstRegion { x: region.x, y: region.y, width: region.width, height: region.height },
+        }
+    }
 }

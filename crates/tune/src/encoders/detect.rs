@@ -1,11 +1,11 @@
-//! Which encoders the local ffmpeg really has: a tiny trial encode finds out, and tells the library's version.
+//! Which encoders the local ffmpeg really has: a tiny trial encode finds out, and shows the library's version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::json;
 
-use super::Adapter;
+use super::{Adapter, VersionSource};
 use crate::TuneError;
 use crate::cache::{Cache, Key};
 use crate::tools::Tools;
@@ -13,7 +13,7 @@ use crate::tools::Tools;
 /// An encoder that was tried and works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
-    /// The encoder library's version in its own words, or ffmpeg's where it tells none.
+    /// The encoder library's version as it reports it, or ffmpeg's where it reports none.
     pub version: String,
     /// Sample formats it takes; empty if ffmpeg does not say.
     pub pix_fmts: Vec<String>,
@@ -84,12 +84,12 @@ impl Detector {
     }
 }
 
-/// One small frame. x264 tells its version only inside the stream, so that one is printed.
+/// One small frame, printed where the version stands in the stream alone.
 fn trial_arguments(adapter: &Adapter) -> Vec<String> {
     let head =
         ["-hide_banner", "-nostdin", "-nostats", "-f", "lavfi", "-i", "color=gray:s=256x144:r=5:d=0.2"];
-    let tail: &[&str] =
-        if adapter.name == "libx264" { &["-f", "h264", "pipe:1"] } else { &["-f", "null", "-"] };
+    let printed = adapter.version == VersionSource::Stream;
+    let tail: &[&str] = if printed { &["-f", adapter.codec, "pipe:1"] } else { &["-f", "null", "-"] };
     let mut args: Vec<String> = head.iter().map(|&word| word.to_owned()).collect();
     args.extend(["-frames:v".to_owned(), "1".to_owned()]);
     args.extend(adapter.arguments(adapter.knob.start, &super::Choices::default()));
@@ -111,25 +111,24 @@ fn library_version(adapter: &Adapter, log: &str, stream: &str) -> Option<String>
         let rest = text.split_once(mark)?.1;
         Some(rest.lines().next()?.trim().to_owned())
     };
-    match adapter.name {
-        "libx264" => {
+    match adapter.version {
+        VersionSource::Stream => {
             let words = after(stream, "x264 - core ")?;
             Some(format!("x264 core {}", words.split(" - ").next()?))
         }
-        "libx265" => Some(format!("x265 {}", after(log, "HEVC encoder version ")?)),
-        "libsvtav1" => after(log, "SVT [version]:"),
-        "libaom-av1" | "libvpx-vp9" => {
+        VersionSource::Log { after: mark, prefix } => Some(format!("{prefix}{}", after(log, mark)?)),
+        VersionSource::OwnLine => {
             let own = log.lines().find(|line| line.starts_with(&format!("[{} @", adapter.name)))?;
             let version = own.split_once("] ")?.1.trim();
             version.starts_with('v').then(|| format!("{} {version}", adapter.name))
         }
-        _ => None,
+        VersionSource::Ffmpeg => None,
     }
 }
 
 /// The line of an ffmpeg log that says what went wrong, without addresses.
 pub(crate) fn reason(log: &str) -> String {
-    let told = |line: &&str| {
+    let complains = |line: &&str| {
         !line.trim().is_empty() && !line.starts_with(' ') && !line.contains("Conversion failed")
     };
     let complaint = |line: &&str| {
@@ -138,7 +137,8 @@ pub(crate) fn reason(log: &str) -> String {
             .iter()
             .any(|word| line.contains(word))
     };
-    let lines: Vec<&str> = log.lines().filter(told).filter(|line| !line.starts_with("Svt[info]")).collect();
+    let lines: Vec<&str> =
+        log.lines().filter(complains).filter(|line| !line.starts_with("Svt[info]")).collect();
     let line =
         lines.iter().copied().find(complaint).or(lines.last().copied()).unwrap_or("no reason was given");
     without_address(line)
@@ -161,6 +161,22 @@ mod tests {
     fn the_list_is_read_by_words() {
         let list = "Encoders:\n V..... = Video\n ------\n V....D libx264rgb  x\n A..... libx264  y\n";
         assert!(names(list, "libx264rgb") && !names(list, "libx264") && !names(list, "libx265"));
+    }
+
+    #[test]
+    fn versions_are_read_where_they_stand() {
+        let version = |name, log, stream| library_version(super::super::by_name(name).unwrap(), log, stream);
+        let stream = "..x264 - core 164 r3108 31e19f9 - H.264/MPEG-4 AVC codec - Copyleft";
+        assert_eq!(version("x264", "", stream).as_deref(), Some("x264 core 164 r3108 31e19f9"));
+        let log = "x265 [info]: HEVC encoder version 3.5+1\nmore";
+        assert_eq!(version("x265", log, "").as_deref(), Some("x265 3.5+1"));
+        assert_eq!(
+            version("svtav1", "Svt[info]: SVT [version]:\tSVT-AV1 v1.4\n", "").as_deref(),
+            Some("SVT-AV1 v1.4")
+        );
+        let log = "[libaom-av1 @ 0x5] v3.6.0\n";
+        assert_eq!(version("aom", log, "").as_deref(), Some("libaom-av1 v3.6.0"));
+        assert_eq!(version("prores", log, stream), None);
     }
 
     #[test]

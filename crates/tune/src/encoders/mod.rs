@@ -76,7 +76,31 @@ struct Speed {
     usual: &'static str,
 }
 
-/// One encoder.
+/// How key frames at fixed distances are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gop {
+    /// `-g N`, and each of these options with `N` as its value.
+    Options(&'static [&'static str]),
+    /// `-g N -keyint_min N` and no key frames at cuts.
+    X264,
+    /// One list of x265's own options.
+    X265,
+}
+
+/// Where an encoder says which version of its library it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VersionSource {
+    /// Only in the stream itself, as x264 does: the trial encode is printed.
+    Stream,
+    /// In ffmpeg's log, behind these words, which are replaced by the second text.
+    Log { after: &'static str, prefix: &'static str },
+    /// In a line of its own in ffmpeg's log, which begins with `v`.
+    OwnLine,
+    /// Nowhere: ffmpeg's version stands for it.
+    Ffmpeg,
+}
+
+/// One encoder: everything that is particular to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Adapter {
     /// As users and ffmpeg call it.
@@ -86,8 +110,16 @@ pub struct Adapter {
     pub knob: Knob,
     /// A device does the work; whether it is there shows only when tried.
     pub hardware: bool,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// Megapixels per second that it usually does at its usual speed: software on one core, a device as a whole.
+    pub megapixels_per_second: f64,
+    pub(crate) version: VersionSource,
+    /// An option and its value without which encodes with different settings do not make one stream.
+    pub(crate) join: Option<(&'static str, &'static str)>,
     turn: Turn,
     speed: Option<Speed>,
+    gop: Gop,
     always: &'static [&'static str],
 }
 
@@ -97,12 +129,33 @@ impl PartialEq for Adapter {
     }
 }
 
-const fn software(name: &'static str, codec: &'static str, knob: Knob, turn: Turn) -> Adapter {
-    Adapter { name, codec, knob, hardware: false, turn, speed: None, always: &[] }
+/// The usual speed of a device, in megapixels per second.
+const DEVICE_SPEED: f64 = 250.0;
+
+const fn adapter(name: &'static str, codec: &'static str, knob: Knob, turn: Turn) -> Adapter {
+    Adapter {
+        name,
+        codec,
+        knob,
+        hardware: false,
+        aliases: &[],
+        megapixels_per_second: DEVICE_SPEED,
+        version: VersionSource::Ffmpeg,
+        join: None,
+        turn,
+        speed: None,
+        gop: Gop::Options(&[]),
+        always: &[],
+    }
+}
+
+/// An encoder on the processor, and the megapixels per second it does on one core.
+const fn software(name: &'static str, codec: &'static str, knob: Knob, turn: Turn, speed: f64) -> Adapter {
+    Adapter { megapixels_per_second: speed, ..adapter(name, codec, knob, turn) }
 }
 
 const fn device(name: &'static str, codec: &'static str, knob: Knob, turn: Turn) -> Adapter {
-    Adapter { name, codec, knob, hardware: true, turn, speed: None, always: &[] }
+    Adapter { hardware: true, ..adapter(name, codec, knob, turn) }
 }
 
 impl Adapter {
@@ -115,6 +168,26 @@ impl Adapter {
         self.always = args;
         self
     }
+
+    const fn aliases(mut self, names: &'static [&'static str]) -> Self {
+        self.aliases = names;
+        self
+    }
+
+    const fn version(mut self, source: VersionSource) -> Self {
+        self.version = source;
+        self
+    }
+
+    const fn gop(mut self, gop: Gop) -> Self {
+        self.gop = gop;
+        self
+    }
+
+    const fn join(mut self, option: &'static str, value: &'static str) -> Self {
+        self.join = Some((option, value));
+        self
+    }
 }
 
 const CQ: Knob = Knob::new("cq", 1, 51, 28);
@@ -125,18 +198,38 @@ const HVC1: &[&str] = &["-tag:v", "hvc1"];
 
 /// Every encoder that is known, in the order in which lists show them.
 pub static ADAPTERS: &[Adapter] = &[
-    software("libx264", "h264", Knob::new("crf", 0, 51, 24), Turn::Option("-crf")).speed("-preset", "medium"),
-    software("libx265", "hevc", Knob::new("crf", 0, 51, 26), Turn::Option("-crf"))
+    software("libx264", "h264", Knob::new("crf", 0, 51, 24), Turn::Option("-crf"), 25.0)
+        .aliases(&["x264"])
         .speed("-preset", "medium")
-        .always(HVC1),
-    software("libsvtav1", "av1", Knob::new("crf", 0, 63, 34), Turn::Option("-crf")).speed("-preset", "8"),
-    software("libaom-av1", "av1", Knob::new("crf", 0, 63, 32), Turn::WithoutRate("-crf"))
+        .gop(Gop::X264)
+        .version(VersionSource::Stream)
+        .join("x264-params", "stitchable=1"),
+    software("libx265", "hevc", Knob::new("crf", 0, 51, 26), Turn::Option("-crf"), 6.0)
+        .aliases(&["x265"])
+        .speed("-preset", "medium")
+        .always(HVC1)
+        .gop(Gop::X265)
+        .version(VersionSource::Log { after: "HEVC encoder version ", prefix: "x265 " })
+        .join("x265-params", "repeat-headers=1"),
+    software("libsvtav1", "av1", Knob::new("crf", 0, 63, 34), Turn::Option("-crf"), 12.0)
+        .aliases(&["svtav1", "svt-av1"])
+        .speed("-preset", "8")
+        .version(VersionSource::Log { after: "SVT [version]:", prefix: "" }),
+    software("libaom-av1", "av1", Knob::new("crf", 0, 63, 32), Turn::WithoutRate("-crf"), 4.0)
+        .aliases(&["aom", "libaom"])
         .speed("-cpu-used", "6")
-        .always(&["-row-mt", "1"]),
-    software("libvpx-vp9", "vp9", Knob::new("crf", 0, 63, 33), Turn::WithoutRate("-crf"))
+        .always(&["-row-mt", "1"])
+        .gop(Gop::Options(&["-keyint_min"]))
+        .version(VersionSource::OwnLine),
+    software("libvpx-vp9", "vp9", Knob::new("crf", 0, 63, 33), Turn::WithoutRate("-crf"), 5.0)
+        .aliases(&["vp9", "libvpx"])
         .speed("-cpu-used", "4")
-        .always(&["-row-mt", "1"]),
-    software("libvvenc", "vvc", Knob::new("qp", 17, 50, 30), Turn::Option("-qp")).speed("-preset", "faster"),
+        .always(&["-row-mt", "1"])
+        .gop(Gop::Options(&["-keyint_min"]))
+        .version(VersionSource::OwnLine),
+    software("libvvenc", "vvc", Knob::new("qp", 17, 50, 30), Turn::Option("-qp"), 1.0)
+        .aliases(&["vvenc"])
+        .speed("-preset", "faster"),
     device("h264_nvenc", "h264", CQ, Turn::Nvenc),
     device("hevc_nvenc", "hevc", CQ, Turn::Nvenc).always(HVC1),
     device("av1_nvenc", "av1", CQ, Turn::Nvenc),
@@ -160,27 +253,15 @@ pub static ADAPTERS: &[Adapter] = &[
         "prores",
         Knob::new("profile", 0, 3, 2).higher_is_better(),
         Turn::Option("-profile:v"),
-    ),
-];
-
-/// Names that mean an encoder of another name.
-const ALIASES: &[(&str, &str)] = &[
-    ("x264", "libx264"),
-    ("x265", "libx265"),
-    ("svtav1", "libsvtav1"),
-    ("svt-av1", "libsvtav1"),
-    ("aom", "libaom-av1"),
-    ("libaom", "libaom-av1"),
-    ("vp9", "libvpx-vp9"),
-    ("libvpx", "libvpx-vp9"),
-    ("vvenc", "libvvenc"),
-    ("prores", "prores_ks"),
+        30.0,
+    )
+    .aliases(&["prores"]),
 ];
 
 /// The encoder with this name.
 pub fn by_name(name: &str) -> Result<&'static Adapter, TuneError> {
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, real)| real);
-    ADAPTERS.iter().find(|adapter| adapter.name == name).ok_or_else(|| TuneError::UnknownEncoder {
+    let named = |adapter: &&Adapter| adapter.name == name || adapter.aliases.contains(&name);
+    ADAPTERS.iter().find(named).ok_or_else(|| TuneError::UnknownEncoder {
         name: name.chars().filter(|c| !c.is_control()).take(60).collect(),
         known: ADAPTERS.iter().map(|adapter| adapter.name).collect::<Vec<_>>().join(", "),
     })
@@ -234,13 +315,15 @@ impl Adapter {
     fn gop_arguments(&self, frames: u32) -> Vec<String> {
         let frames = frames.to_string();
         let own = format!("keyint={frames}:min-keyint={frames}:scenecut=0:open-gop=0");
-        let words: &[&str] = match self.name {
-            "libx264" => &["-g", &frames, "-keyint_min", &frames, "-sc_threshold", "0"],
-            "libx265" => &["-x265-params", &own],
-            "libvpx-vp9" | "libaom-av1" => &["-g", &frames, "-keyint_min", &frames],
-            _ => &["-g", &frames],
+        let mut words = match self.gop {
+            Gop::Options(_) => vec!["-g", &frames],
+            Gop::X264 => vec!["-g", &frames, "-keyint_min", &frames, "-sc_threshold", "0"],
+            Gop::X265 => vec!["-x265-params", &own],
         };
-        words.iter().map(|&word| word.to_owned()).collect()
+        if let Gop::Options(further) = self.gop {
+            words.extend(further.iter().flat_map(|option| [*option, &frames]));
+        }
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// The sample format to encode, for a source of `source` format, where `supported` is what the encoder takes: the
@@ -308,6 +391,54 @@ mod tests {
             line("libx264", 20, &choices),
             "-c:v libx264 -crf 20 -preset slow -g 48 -keyint_min 48 -sc_threshold 0 -pix_fmt yuv420p10le -tune film"
         );
+    }
+
+    #[test]
+    fn key_frames_at_fixed_distances() {
+        let choices = Choices { gop: Some(50), ..Choices::default() };
+        for (name, expected) in [
+            ("libx264", "-g 50 -keyint_min 50 -sc_threshold 0"),
+            ("libx265", "-x265-params keyint=50:min-keyint=50:scenecut=0:open-gop=0"),
+            ("libaom-av1", "-g 50 -keyint_min 50"),
+            ("libsvtav1", "-g 50"),
+            ("h264_nvenc", "-g 50"),
+        ] {
+            assert!(line(name, 30, &choices).ends_with(expected), "{}", line(name, 30, &choices));
+        }
+    }
+
+    #[test]
+    fn every_adapter_is_complete() {
+        let mut names: Vec<&str> = Vec::new();
+        for adapter in ADAPTERS {
+            let name = adapter.name;
+            names.push(name);
+            names.extend(adapter.aliases);
+            assert!(["h264", "hevc", "av1", "vp9", "vvc", "prores"].contains(&adapter.codec), "{name}");
+            assert!(adapter.megapixels_per_second > 0.0 && adapter.megapixels_per_second <= DEVICE_SPEED);
+            assert_eq!(
+                adapter.hardware,
+                adapter.megapixels_per_second == DEVICE_SPEED,
+                "{name}: its own speed"
+            );
+            if !adapter.hardware && adapter.codec != "prores" {
+                assert!(adapter.speed.is_some(), "{name}: a software encoder has a usual speed setting");
+            }
+            let line =
+                adapter.arguments(adapter.knob.start, &Choices { gop: Some(48), ..Choices::default() });
+            assert_eq!(line[..2], ["-c:v", name], "the encoder comes first");
+            assert!(line.contains(&adapter.knob.start.to_string()), "{name}: its quality is set");
+            assert!(line.iter().any(|word| word.contains("48")), "{name}: key frames are set");
+            assert_eq!(
+                line.contains(&"hvc1".to_owned()),
+                adapter.codec == "hevc",
+                "{name}: players want hvc1"
+            );
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "a name stands for one encoder");
     }
 
     #[test]

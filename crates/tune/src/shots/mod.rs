@@ -1,18 +1,16 @@
-//! Shots: where one picture's story ends and the next begins.
+//! The shots of a source, and a setting for each. `visus_video::shots` detects them.
 
-mod detect;
-mod look;
 mod plan;
 mod predict;
 mod tune;
 
-pub use detect::{Boundary, DetectSettings, Kind, Shots};
-pub use look::{Look, Traits};
 pub use plan::{csv, shell, x264_zones, x265_zones};
 pub use predict::{PredictSettings, PredictedShot, predict, predicted_csv};
 pub use tune::{Joined, ShotPlan, ShotRow, ShotSettings, tune};
+pub use visus_video::shots::{Boundary, DetectSettings, Kind, Shot, Shots};
 
 use visus_engine::Cancel;
+use visus_video::shots::{Look, detect};
 use visus_video::{Frame, Source as Frames};
 
 use crate::TuneError;
@@ -20,17 +18,6 @@ use crate::decode;
 use crate::event::{Event, Sink};
 use crate::source::{Source, Window};
 use crate::tools::Tools;
-
-/// A stretch of frames, `end` exclusive.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shot {
-    pub start: u64,
-    pub end: u64,
-    /// Mean gradient of luma, on the 8-bit scale.
-    pub complexity: f64,
-    /// Mean difference of luma from frame to frame, on the 8-bit scale.
-    pub motion: f64,
-}
 
 /// Finds the shots of a source by looking at every frame once.
 pub fn find(
@@ -65,7 +52,7 @@ pub fn find_in(
         }
         match frames.read(&mut frame) {
             Ok(true) => traits.push(look.at(&frame)),
-            Ok(false) => return Ok(detect::detect(&traits, settings)),
+            Ok(false) => return Ok(detect(&traits, settings)),
             Err(_) if cancel.is_fired() => return Err(TuneError::Cancelled),
             Err(error) => {
                 let (what, reason) = (frames.name().to_owned(), visus_video::chain(&error));

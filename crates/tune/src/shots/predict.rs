@@ -1,5 +1,6 @@
 //! A guess at each shot's setting from what it looks like, without encoding anything.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Shots;
@@ -13,14 +14,21 @@ pub struct PredictSettings {
 }
 
 /// A shot with its guess; `end_frame` is inclusive.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PredictedShot {
+    /// Its number, from 0.
     pub shot_id: usize,
+    /// First frame.
     pub start_frame: u64,
+    /// Its last frame.
     pub end_frame: u64,
+    /// Number of frames.
     pub frames: u64,
+    /// Mean gradient of luma, on the 8-bit scale.
     pub mean_complexity: f64,
+    /// Mean difference of luma from frame to frame, on the 8-bit scale.
     pub mean_motion: f64,
+    /// The setting that is expected to meet the target.
     pub predicted_crf: i32,
 }
 

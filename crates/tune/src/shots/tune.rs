@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Shots;
@@ -9,9 +10,9 @@ use crate::TuneError;
 use crate::encoders::{Adapter, Choices};
 use crate::estimate;
 use crate::event::{Event, Sink};
-use crate::find::place;
 use crate::lab::{Bench, Lab, Made};
 use crate::mp4;
+use crate::output::OutputFile;
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
 use crate::score::Judge;
 use crate::search::MAX_ENCODES;
@@ -27,57 +28,85 @@ pub struct ShotSettings {
     pub target: f64,
     pub pooling: Pooling,
     /// With it, the shots are encoded, joined and measured.
-    pub output: Option<PathBuf>,
+    pub output: Option<OutputFile>,
 }
 
 /// One shot's setting; `end_frame` is exclusive.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShotRow {
+    /// First frame.
     pub start_frame: u64,
+    /// The frame after its last.
     pub end_frame: u64,
     /// −1 where none could be measured.
     pub crf: i32,
+    /// The score on the shot's frames.
     pub predicted_vmaf: Option<f64>,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: Option<f64>,
     /// How it begins: start, cut, fade or dissolve.
     pub begins_with: &'static str,
+    /// Whether the target was met.
     pub ok: bool,
+    /// What went wrong.
     pub error: Option<String>,
+    /// Measurements that contradict each other by more than half a point.
     pub contradictions: Vec<String>,
+    /// Whether nothing had to be computed.
     pub from_cache: bool,
 }
 
 /// The joined encode, measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Joined {
+    /// The file.
     pub path: String,
+    /// Number of frames.
     pub frames: u64,
+    /// Bytes of the video.
     pub bytes: u64,
+    /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
+    /// The score on the shot's frames.
     pub predicted_vmaf: f64,
+    /// The score of the joined encode.
     pub achieved_vmaf: f64,
+    /// The codec as RFC 6381 writes it.
     pub codecs: String,
 }
 
 /// The plan.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShotPlan {
+    /// The source.
     pub src: String,
+    /// The encoder.
     pub encoder: String,
+    /// Its version.
     pub encoder_version: String,
+    /// Frames per second.
     pub framerate: f64,
+    /// Always bisect.
     pub predicate: &'static str,
+    /// The target.
     pub target_vmaf: f64,
+    /// How frames are pooled.
     pub metric: &'static str,
+    /// The model.
     pub model: String,
+    /// In order.
     pub shots: Vec<ShotRow>,
-    /// First frames of flashes, which are no cuts.
+    /// First frames of flashes.
     pub flashes: Vec<u64>,
+    /// Encode one shot each.
     pub segment_commands: Vec<Vec<String>>,
+    /// Joins the shots.
     pub concat_command: Vec<String>,
+    /// The joined encode.
     pub output: Option<Joined>,
-    /// Why there is no joined encode although one was asked for.
+    /// Why there is none.
     pub output_error: Option<String>,
+    /// Shots taken from the cache.
     pub shots_from_cache: usize,
 }
 
@@ -94,7 +123,8 @@ pub fn tune(
     sink: Sink<'_>,
 ) -> Result<ShotPlan, TuneError> {
     let mut choices = settings.choices.clone();
-    choices.extra.extend(joinable(settings.adapter));
+    let joining = settings.adapter.join.map(|(option, value)| (option.to_owned(), value.to_owned()));
+    choices.extra.extend(joining);
     let (recipe, available) = lab.recipe(settings.adapter, source, &choices, None)?;
     let frames = shots.frames / shots.shots.len().max(1) as u64;
     let recipes = vec![recipe.clone(); shots.shots.len()];
@@ -203,18 +233,8 @@ fn row(
     row
 }
 
-/// Options without which encodes of one encoder with different settings do not make one stream.
-fn joinable(adapter: &Adapter) -> Vec<(String, String)> {
-    let option = match adapter.name {
-        "libx264" => ("x264-params", "stitchable=1"),
-        "libx265" => ("x265-params", "repeat-headers=1"),
-        _ => return Vec::new(),
-    };
-    vec![(option.0.to_owned(), option.1.to_owned())]
-}
-
 fn output_name(settings: &ShotSettings) -> PathBuf {
-    settings.output.clone().unwrap_or_else(|| PathBuf::from("output.mp4"))
+    settings.output.as_ref().map_or(PathBuf::from("output.mp4"), |output| output.path().to_owned())
 }
 
 /// Names of segments, as the commands use them.
@@ -244,7 +264,7 @@ fn join(
     lab: &Lab,
     curve: &Curve<'_>,
     plan: &ShotPlan,
-    output: &Path,
+    output: &OutputFile,
     sink: Sink<'_>,
 ) -> Result<Joined, TuneError> {
     let missing = plan.shots.iter().position(|row| row.crf < 0);
@@ -293,18 +313,18 @@ fn measure(
     curve: &Curve<'_>,
     plan: &ShotPlan,
     joined: &Path,
-    output: &Path,
+    output: &OutputFile,
     sink: Sink<'_>,
 ) -> Result<Joined, TuneError> {
     let facts = mp4::facts(joined)?;
     let made = Made { path: joined.to_owned(), facts, elapsed_ms: 0, cached: false };
     let scores = lab.score(&curve.bench, Window::WHOLE, &made, "the joined encode", sink)?;
-    place(joined, output)?;
+    output.receive(joined)?;
     let weight = |row: &ShotRow| (row.end_frame - row.start_frame) as f64;
     let all: f64 = plan.shots.iter().map(weight).sum();
     let predicted: f64 = plan.shots.iter().map(|row| row.predicted_vmaf.unwrap_or(0.0) * weight(row)).sum();
     Ok(Joined {
-        path: output.display().to_string(),
+        path: output.path().display().to_string(),
         frames: made.facts.frames,
         bytes: made.facts.video_bytes,
         bitrate_kbps: made.facts.kbps(),

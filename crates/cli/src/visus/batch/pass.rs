@@ -3,9 +3,12 @@
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
-use serde_json::{Value, json};
 use visus_engine::{Cancel, Settings};
-use visus_scoring::{ErrorClass, Prepared, RunOptions, ScoreError, Selection, Video, Videos, score_opened};
+use visus_report::batch::{BatchLine, BatchRow};
+use visus_report::score::{self, ScoreReport};
+use visus_scoring::{
+    ErrorClass, Prepared, RunOptions, ScoreError, ScoreResult, Selection, Video, Videos, score_opened,
+};
 use visus_video::{Format, Source, share};
 
 use super::BatchArgs;
@@ -115,9 +118,12 @@ fn score_row(common: &Common<'_>, opened: Opened<'_>) -> Result<bool> {
     let Opened { row, mut prepared, reference } = opened;
     let mut progress = common.progress.row();
     reference.into_iter().for_each(|reference| prepared.give_reference(reference));
-    match report(common, prepared, &mut progress) {
-        Ok(report) => {
-            common.journal.write(&line(row, "ok", report))?;
+    match score_one(common, prepared, &mut progress) {
+        Ok(result) => {
+            let facts = result.facts(crate::VERSION);
+            let report = ScoreReport::new(&facts, &result.outcome);
+            let report = if common.args.per_frame { report.full() } else { report.without_frames() };
+            write_line(common, &BatchLine::scored(begun(row), report))?;
             Ok(true)
         }
         Err(error) if error.class() == ErrorClass::Cancelled => Ok(false),
@@ -128,35 +134,34 @@ fn score_row(common: &Common<'_>, opened: Opened<'_>) -> Result<bool> {
     }
 }
 
-fn report(common: &Common<'_>, prepared: Prepared, progress: &mut RowProgress) -> Result<Value, ScoreError> {
+fn score_one(
+    common: &Common<'_>,
+    prepared: Prepared,
+    progress: &mut RowProgress,
+) -> Result<ScoreResult, ScoreError> {
     let videos = prepared.open()?;
     let result = score_opened(videos, common.selection, &common.options, &common.cancel, progress)?;
     result.check()?;
-    let mut report = result.json(crate::VERSION);
-    if let (Some(entries), false) = (report.as_object_mut(), common.args.per_frame) {
-        entries.shift_remove("frames");
-    }
-    Ok(report)
+    Ok(result)
 }
 
 fn write_error(common: &Common<'_>, row: &Row, error: ScoreError) -> Result<()> {
     let class = draw::class_name(error.class());
     let text = format!("{:#}", with_advice(error));
     common.progress.say(&format!("visus: {}: {text}", row.distorted.display()));
-    common.journal.write(&line(row, "error", json!({ "error": text, "error_class": class })))
+    write_line(common, &BatchLine::failed(begun(row), &text, Some(class)))
 }
 
-/// What every line begins with, and what came out.
-fn line(row: &Row, status: &str, result: Value) -> Value {
-    let mut line = json!({
-        "row": row.number,
-        "status": status,
-        "reference": row.reference.to_string_lossy(),
-        "distorted": row.distorted.to_string_lossy(),
-    });
-    if let (Some(line), Value::Object(result)) = (line.as_object_mut(), result) {
-        line.extend(result);
-        line.insert("task".to_owned(), row.task.clone());
+fn write_line(common: &Common<'_>, line: &BatchLine<'_>) -> Result<()> {
+    common.journal.write(&score::json(line))
+}
+
+/// What every line begins with.
+fn begun(row: &Row) -> BatchRow<'_> {
+    BatchRow {
+        number: row.number as u64,
+        reference: row.reference.to_string_lossy().into_owned(),
+        distorted: row.distorted.to_string_lossy().into_owned(),
+        task: &row.task,
     }
-    line
 }

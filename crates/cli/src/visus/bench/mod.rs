@@ -13,7 +13,7 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use serde_json::json;
+use visus_report::bench::{BenchReport, CostReport, RowReport};
 
 use super::args::BenchArgs;
 use super::score::print_all;
@@ -37,19 +37,20 @@ impl Row {
         self.peer.map(|peer| peer.cpu / self.ours.cpu)
     }
 
-    fn json(&self) -> serde_json::Value {
-        let cost = |cost: &Cost| {
-            let frames = self.frames as f64;
-            json!({ "cpu_ms_per_frame": 1000.0 * cost.cpu / frames, "wall_s": cost.wall, "peak_kib": cost.peak_kib })
+    fn report(&self) -> RowReport {
+        let cost = |cost: &Cost| CostReport {
+            cpu_ms_per_frame: 1000.0 * cost.cpu / self.frames as f64,
+            wall_s: cost.wall,
+            peak_kib: cost.peak_kib,
         };
-        json!({
-            "clips": self.clips,
-            "subject": self.subject,
-            "frames": self.frames,
-            "visus": cost(&self.ours),
-            "peer": self.peer.as_ref().map(cost),
-            "ratio": self.ratio(),
-        })
+        RowReport {
+            clips: self.clips.clone(),
+            subject: self.subject.to_owned(),
+            frames: self.frames,
+            visus: cost(&self.ours),
+            peer: self.peer.as_ref().map(cost),
+            ratio: self.ratio(),
+        }
     }
 }
 
@@ -69,14 +70,14 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         }
     }
     if let Some(path) = &args.json {
-        let report = json!({
-            "machine": machine::name(),
-            "visus": crate::VERSION,
-            "cpu_level": ours.level,
-            "peer": peer.as_ref().map(|peer| &peer.version),
-            "threads": args.threads,
-            "rounds": args.rounds,
-            "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        let report = visus_report::score::json(&BenchReport {
+            machine: machine::name(),
+            visus: crate::VERSION.to_owned(),
+            cpu_level: ours.level.clone(),
+            peer: peer.as_ref().map(|peer| peer.version.clone()),
+            threads: args.threads,
+            rounds: args.rounds,
+            rows: rows.iter().map(Row::report).collect(),
         });
         std::fs::write(path, format!("{report:#}\n"))
             .with_context(|| format!("cannot write {}", path.display()))?;

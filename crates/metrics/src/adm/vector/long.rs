@@ -1,9 +1,41 @@
 //! The later scales, in 32-bit lanes.
 //!
-//! The wavelet's filters are products of words also here: a number is split into its upper word and its lower word less
-//! 2^15, each is filtered alone, and the sums fit 32 bits. What is dropped after a pass only concerns the sum of the lower
-//! words, as the other one is a multiple of 2^16. What 2^15 takes from the lower words is given back with the start value
-//! of the upper sum.
+//! # What is computed
+//!
+//! The same as in `short`, on 32-bit coefficients: libvmaf's `adm_dwt2_s123_combined`, `adm_decouple_s123`,
+//! `i4_adm_csf`, `adm_csf_den_s123` and `i4_adm_cm`.
+//!
+//! # Why it is exact
+//!
+//! *Filters.* There is no cheap 32-bit dot product, but a 16-bit one. A number is kept as its upper word `u` and its lower
+//! word less 2^15, `l`, in rows of their own: `x = 2^16 u + l + 2^15`. Each is filtered alone:
+//!
+//! ```text
+//! Σ tap·x = 2^16 · Σ tap·u + Σ tap·l + 2^15 · Σ tap
+//! ```
+//!
+//! The taps' sizes add up to 54822, so the sum over `l` fits 32 bits, and the one over `u` does as long as the approximation
+//! of the first scale is at most `LARGEST` (see `short`; samples of the announced depth never exceed it, and frames
+//! that do are left to the scalar kernel). The last term is 2^16 · 23171 for the low-pass and nothing for the high-pass;
+//! it is the start value of the upper sum. Of the whole, 15 or 16 bits are dropped, rounded: as the upper sum is a multiple of
+//! 2^16, only the lower sum has to be rounded and shifted. No bit of the 48-bit sum is lost.
+//!
+//! *Decoupling.* libvmaf divides by the leading 15 bits of |o|, with the reciprocal rounded down
+//! (`div_lookup[..]`). [`AdmVector::reciprocal`] has that reciprocal in single precision, cut off where the table's entry
+//! is; [`AdmVector::share`] multiplies in double precision, which holds both products exactly, and rounds halves up as
+//! libvmaf's shifts do. Products outside 0 to 1 need not be exact, because [`between_zero_and`] holds the result there.
+//!
+//! *Direction.* As in `short`, in single precision with a margin: all rounding errors together are below 2^-19, and what
+//! is closer than 2^-18 is compared again exactly.
+//!
+//! *CSF.* A weight times a coefficient is a 64-bit product of even lanes; odd lanes are moved there first. Only the upper
+//! half counts of what becomes a threshold, so that the sums over bands are taken in 32 bits.
+//!
+//! # Registers
+//!
+//! [`decouple_row`] needs six bands of two dot products each, three sums and the taps. The bands of one picture are
+//! computed after those of the other, and the restored band is stored before the additive one is weighted, which keeps the
+//! peak below the 32 registers of AVX-512 and NEON; AVX2 spills a few of its constants.
 
 use super::short::{add_rounded_cubes, dots, taps, unbiased};
 use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};

@@ -1,13 +1,57 @@
 //! The first scale, in 16-bit lanes.
 //!
-//! What is kept of a coefficient `o` of the reference in the distorted `t` is, by definition, `t` divided by `o` in 15
-//! bits, held between nothing and the whole, times `o`. As long as `o` has at most 14 bits the rounding errors of the two
-//! steps stay below a half together, and the result is `t` itself, held between zero and `o`: no division. In the same
-//! direction `o` may grow by the gain limit first. Larger coefficients, which only extreme contrast has, are left to the
-//! scalar kernel.
+//! # What is computed
+//!
+//! Per row of coefficients, what libvmaf's `adm_dwt2_8` (or `_16`), `adm_decouple`, `adm_csf`, `adm_csf_den_scale` and
+//! `adm_cm` compute over whole pictures, one after the other:
+//!
+//! | here | libvmaf | what |
+//! |---|---|---|
+//! | [`down`], [`along`] | `adm_dwt2` | the wavelet: four taps down the columns, then along the row, every second output |
+//! | [`restore`] | `adm_decouple` | the restored image `r`; the additive one is `a = t - r` |
+//! | [`add_cubes`] | `adm_csf_den_scale` | Σ \|o\|³, the denominator |
+//! | [`csf_straight`], [`csf_diagonal`] | `adm_csf` | coefficients after the CSF, as 16-bit sizes |
+//! | [`thresholds`] | `csf_f` and `adm_cm` | a thirtieth of those for the eight neighbours, a fifteenth for the centre |
+//! | [`contrast_masked_row`] | `adm_cm` | Σ max(size - threshold, 0)³ |
+//!
+//! `o` is a coefficient of the reference and `t` of the distorted picture, as in libvmaf.
+//!
+//! # Why it is exact
+//!
+//! *Filters.* A dot product of words (`pmaddwd`) is exact in 32 bits: the taps' sizes add up to 54822, so that four
+//! 16-bit samples stay below 2^31. Samples of more than 8 bits are words less 2^15; what that takes from a low-pass sum,
+//! 46342 · 2^15, is in the start value.
+//!
+//! *Decoupling.* By definition `r` is `t / o` in units of 2^-15, held between nothing and the whole, times `o`, both
+//! steps rounded, with ⌊2^30 / |o|⌋ for the division. Below |o| = 2^14 the cut of the reciprocal costs the quotient less than
+//! a half and its rounding a half at most; less than a whole unit, times |o| · 2^-15, is less than a half, so the second
+//! rounding gives back `t`. Hence `r` is `t` held between 0 and `o`: no division. In the same direction, `o` may grow by
+//! the gain limit first. Larger coefficients, which only extreme contrast has, go through the scalar kernel
+//! ([`restore_large`]).
+//!
+//! *Direction.* The two pictures have the same direction if (o·t)² ≥ cos²(1°) · |o|² · |t|². The comparison is made in
+//! single precision with a margin of 2^-20, wider than its errors of 2^-22; what falls within it is compared again in
+//! double precision, as libvmaf does ([`same_direction_exactly`]).
+//!
+//! *CSF and thresholds.* `(4369 x + 2^11) >> 12` is `(34952 x + 2^14) >> 15`. As a signed word 34952 is -30584, which lacks
+//! 2^16: that makes `2 x` after the shift. So one `pmulhrsw` and two additions are enough; 8738 and the weights from 2^15
+//! on go the same way. The one size that a signed word does not hold, 2^15, is left to the scalar kernel
+//! ([`exact_thresholds`]).
+//!
+//! *Cubes.* Squares and cubes are 64-bit products of 32-bit lanes, even and odd ones apart, and wrap where libvmaf's do.
+//! AVX2 has no arithmetic shift of 64-bit numbers: a bias of 2^63 makes them unsigned, and [`unbiased`] takes it off the
+//! sum again.
+//!
+//! # Layout and registers
 //!
 //! Whatever is 32 bits wide stands in two rows: columns at even places from the first column with detail on, and columns at
-//! odd places. Words then become double words without changing places.
+//! odd places. Words then become lanes by a mask and a shift, without changing places. Scratch rows are longer than what is
+//! read of them, and columns behind the last are masked out of the sums.
+//!
+//! [`decouple_row`] holds six bands, three sums of cubes and the taps, 13 registers, before decoupling needs any; on AVX2
+//! the compiler reads taps and constants from memory instead, which costs nothing next to `pmaddwd`. What is decided for a
+//! whole run (the kind of gain limit, whether AIM is computed) is a constant of the function, so that no register or branch
+//! is spent on it.
 
 use visus_video::{Plane, Sample};
 
@@ -289,7 +333,7 @@ pub fn taps<V: AdmVector>(v: V, taps: [i32; 4]) -> [V::Int; 2] {
 /// Both pairs of a filter's taps.
 #[inline(always)]
 pub fn dots<V: AdmVector>(v: V, start: V::Int, first: V::Int, second: V::Int, taps: [V::Int; 2]) -> V::Int {
-    v.dot(v.dot(start, first, taps[0]), second, taps[1])
+    v.add_products(v.add_products(start, first, taps[0]), second, taps[1])
 }
 
 #[inline(always)]
@@ -578,8 +622,8 @@ fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::I
         let thirtieth = v.add16(v.mul_round16(size, v.splat16(-30584)), twice);
         let fifteenth = v.add16(v.mul_round16(size, v.splat16(4368)), twice);
         for place in 0..2 {
-            spread[place] = v.dot(spread[place], thirtieth, places[place]);
-            own[place] = v.dot(own[place], fifteenth, places[place]);
+            spread[place] = v.add_products(spread[place], thirtieth, places[place]);
+            own[place] = v.add_products(own[place], fifteenth, places[place]);
         }
     }
     [spread, [v.sub32(own[0], spread[0]), v.sub32(own[1], spread[1])]]

@@ -1,11 +1,34 @@
 //! Along the rows: variances from moments, and the next scale's picture.
+//!
+//! # What is computed
+//!
+//! The horizontal half of libvmaf's `vif_statistic`: the five moments of a row, which `vertical` left, are filtered along it;
+//! then `σ₁² = E[x²] - μ₁²`, `σ₂² = E[y²] - μ₂²` and `σ₁₂ = E[xy] - μ₁μ₂` per pixel (`sigma1_sq`, `sigma2_sq`, `sigma12`).
+//! And the horizontal half of `vif_subsample_rd`, which keeps every second column.
+//!
+//! # Why it is exact
+//!
+//! A product's moment has up to 32 bits. It lies in two planes of words, high and low, each less 2^15 so that it is a signed
+//! word for the dot product. Both are filtered alone in 32 bits; taps sum to 2^16, so the bias adds up to 2^31, which the start
+//! value takes off again. The sum of the low words, rounded and shifted by 16, is the carry into the sum of the high words:
+//! together they are the 48-bit sum shifted by 16, as libvmaf has it.
+//!
+//! A product of means has 64 bits, of which the upper half is wanted, rounded (`mul_scaled32`). The differences are taken
+//! modulo 2^32, and the results fit.
+//!
+//! # Registers
+//!
+//! A lane holds two neighbouring columns, so that even and odd columns are separate sums over the same loads. Four planes
+//! at a time have eight sums; with the taps and a load that is a dozen registers, and it leaves room for the division of an
+//! earlier block, which has nothing to do with this one and keeps other units busy ([`turn`]). AVX2 has too few registers for
+//! both: there the division follows when the row is finished ([`moments_of`]).
 
 use super::buffers::Rows;
 use super::statistic::{Before, LAG, Pixels, share_row};
 use super::window::{Window, two_words};
 use crate::simd::Vector;
 
-/// The window over planes of a block, at even and at odd columns: [plane][parity]. Planes that are filtered together share
+/// The window over planes of a block, at even and at odd columns: `[plane][parity]`. Planes that are filtered together share
 /// what is loaded of the taps.
 #[inline(always)]
 fn filtered<S: Vector, const SCALE: usize, const PLANES: usize>(

@@ -1,7 +1,7 @@
 //! Compiles the stages for a CPU level. The unsafe blocks of the macro stand in the files that use it, `avx512` and
 //! `avx2`, each with the fact that makes it sound.
 
-/// Implements [`Stages`] for a level by compiling each stage with its features.
+/// Implements [`Stages`](super::Stages) for a level by compiling each stage with its features.
 macro_rules! stages {
     ($level:ty, $features:literal) => {
         impl $crate::vif::vector::Stages for $level {

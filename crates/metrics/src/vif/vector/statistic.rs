@@ -1,4 +1,34 @@
 //! From variances to information: the division, then the logarithms.
+//!
+//! # What is computed
+//!
+//! The end of libvmaf's `vif_statistic`. The distorted picture is taken for the reference with a gain g plus noise of
+//! variance σᵥ²:
+//!
+//! ```text
+//! g = σ₁₂ / (σ₁² + ε)      σᵥ² = σ₂² - g·σ₁₂      (g limited afterwards)
+//! numerator   log2(1 + g²·σ₁² / (σᵥ² + σₙ²))
+//! denominator log2(1 + σ₁² / σₙ²)
+//! ```
+//!
+//! in units of 1/2048, over all pixels with σ₁² ≥ σₙ² (`accum_num_log`, `accum_den_log`). Others are flat: they are counted,
+//! and their σ₂² is summed (`accum_den_non_log`, `accum_num_non_log`).
+//!
+//! # Why it is exact
+//!
+//! The division is in double precision, each operation rounded on its own, and its results are cut to integers
+//! ([`Vector::regress`]); that is libvmaf's arithmetic, and no multiply-add is fused.
+//!
+//! A logarithm depends on the 16 leading bits of a number alone. Converting to `f32` puts them, behind the leading one, at the
+//! top of the mantissa, provided that nothing is carried into them: [`Vector::leading_bits`] cuts instead of rounding. The
+//! table's value is then computed from the mantissa ([`Log`]), and the exponent is the shift. log2(a / b) is a difference of
+//! two logarithms; the origin that [`Log`] adds to each cancels in the numerator and is taken off the denominator's sum once.
+//!
+//! Pixels that have nothing to add must not branch: the signal is added to the noise only where the mask says so
+//! (`add_where`), and elsewhere the two logarithms are equal and cancel. Pixels beyond the right edge are made flat, and their
+//! number is subtracted at the end.
+//!
+//! Sums over a row fit 32 bits: a lane gets less than 2^12 per pixel.
 
 use super::buffers::MAX_WORDS;
 use crate::simd::{Lines, Vector};
@@ -135,15 +165,14 @@ impl<S: Vector> Tally<S> {
         let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
         let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
 
-        let held = s.leading_bits(s.add_where(floor, textured, variance_ref));
+        let den = s.leading_bits(s.add_where(floor, textured, variance_ref));
         let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
-        let kept = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
+        let num = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
         let noise = s.leading_bits(noise);
-        let (held, kept, noise) =
-            (self.log.parts(s, held), self.log.parts(s, kept), self.log.parts(s, noise));
+        let (den, num, noise) = (self.log.parts(s, den), self.log.parts(s, num), self.log.parts(s, noise));
         for part in 0..2 {
-            self.den[part] = s.add32(self.den[part], held[part]);
-            self.num[part] = s.add32(self.num[part], s.sub32(kept[part], noise[part]));
+            self.den[part] = s.add32(self.den[part], den[part]);
+            self.num[part] = s.add32(self.num[part], s.sub32(num[part], noise[part]));
         }
     }
 

@@ -1,4 +1,46 @@
 //! Down the columns: four rows of moments, and two rows of the next scale's picture, per step.
+//!
+//! # What is computed
+//!
+//! The vertical half of libvmaf's `vif_statistic_8` and `vif_statistic_16`: for every column the window-weighted sums of
+//! x, y, x², y² and xy over 17, 9, 5 or 3 rows (its `mu1`, `mu2`, `ref`, `dis`, `ref_dis`), rounded and shifted as there.
+//! And the vertical half of `vif_subsample_rd`, the next scale's window over every second row, from the same samples while
+//! they are in registers.
+//!
+//! # How
+//!
+//! Rows come in pairs: rows 2p and 2p + 1 are interleaved into one 32-bit lane per column, and a dot product of words
+//! (`pmaddwd`, `vpdpwssd`) filters two rows at once. What is interleaved are not the samples but planes of words made of
+//! them, once per row pair ([`expand_block`]), and kept in a ring as long as some window reaches them: 5 planes for bytes, 8
+//! for deeper samples. [`Kind`](super::kind) says which, and why the sums lead back to the exact moments.
+//!
+//! A step makes four rows. With an even number of rows per pair, the window of row 2p begins with a whole pair, that of row
+//! 2p + 1 in the middle of one; the taps are arranged once for each ([`Window`]), with a zero where a pair sticks out.
+//!
+//! For the finest scale, whose window is the longest, [`symmetric`] halves the multiplications: rows at the same distance
+//! from the centre have the same tap and are added first. For a pair of rows to meet its mirror image, the latter must be in
+//! reverse order, (2p + 2, 2p + 1): a blend of two neighbouring pairs gives it. Four rows of one plane then take 20 dot
+//! products, 16 additions and 9 blends instead of 36 dot products.
+//!
+//! # Why it is exact
+//!
+//! The additions before the multiplication must not overflow a word. With x' = x - 128, x'(x' + 1) is at most 16256 and
+//! (x' + 1)·y' between -16384 and 16256: two of them fit, where two of x'² = 16384 would not. That is why `kind` has these
+//! odd products. Words that cannot be added safely (16-bit samples) take [`plain`], pair by pair. All sums are 32-bit
+//! integers; taps add up to 2^16, so that a weighted sum of signed words fits.
+//!
+//! Samples with more bits than the depth says would break these bounds. All words that are read are combined with OR, and
+//! a bit that must not be there makes the caller leave the frame to the scalar kernels.
+//!
+//! # Registers
+//!
+//! [`symmetric`] has ten pairs, nine reversed ones and four sums under way: 23 registers, and a tap in a 24th, of the 32
+//! that AVX-512 and NEON have. The compiler would like to load the next plane's pairs early and run out of them;
+//! [`Vector::in_order`] keeps planes one after the other. AVX2 has 16, so that pairs are read again from the first-level
+//! cache; its `dot` is two instructions in fixed order, since adding products to each other first needs registers too.
+//!
+//! Each block of columns is finished before the next begins, and its place in the ring is one run of memory per row pair, so
+//! that ten streams are read and at most 36 rows written. [`Cells`] checks their bounds once per block.
 
 use super::buffers::{MAX_WORDS, Ring, Rows};
 use super::kind::{Four, Kind, Pairs};

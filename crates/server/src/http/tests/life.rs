@@ -19,7 +19,7 @@ fn endless(context: &Context) -> Result<crate::report::Output, ToolError> {
 fn deaf(duration: Duration) -> impl FnOnce(&Context) -> Result<crate::report::Output, ToolError> {
     move |_| {
         std::thread::sleep(duration);
-        Ok(crate::report::Output::Value(serde_json::json!({ "slept": true })))
+        crate::report::Output::of(&serde_json::json!({ "slept": true }))
     }
 }
 

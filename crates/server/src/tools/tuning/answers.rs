@@ -1,20 +1,103 @@
 //! The answers of the tuning tools, made by crate `tune`.
 
-use serde_json::{Value, json};
-use visus_tune::shots::{self, ShotSettings};
-use visus_tune::{CompareSettings, LadderSettings, TuneError, encoders, manifest};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use visus_tune::shots::{self, PredictSettings, PredictedShot, ShotPlan, ShotSettings};
+use visus_tune::{
+    CompareSettings, Comparison, Estimate, Failure, Ladder, LadderSettings, TuneError, encoders, manifest,
+};
 use visus_video::{Chroma, ChromaRounding, Format, raw_seekable, y4m_seekable};
 
 use super::tally::Tally;
-use super::{Opened, POOLING, Request, samples, told};
+use super::{Opened, POOLING, Request, samples, to_tool_error};
 use crate::ToolError;
 use crate::jobs::Context;
+use crate::report::Output;
 
-fn value(answer: &impl serde::Serialize) -> Result<Value, ToolError> {
-    serde_json::to_value(answer).map_err(|error| ToolError::Failed(format!("internal error: {error}")))
+/// A comparison of encoders.
+#[derive(Serialize, JsonSchema)]
+pub struct CompareAnswer {
+    #[serde(flatten)]
+    comparison: Comparison,
+    #[serde(flatten)]
+    common: Common,
 }
 
-pub fn compare(request: &Request, opened: &Opened, context: &Context) -> Result<Value, ToolError> {
+/// A ladder.
+#[derive(Serialize, JsonSchema)]
+pub struct LadderAnswer {
+    /// Object for json, text for hls and dash.
+    manifest: Manifest,
+    /// json, hls or dash.
+    format: String,
+    /// Sizes that failed.
+    failures: Vec<Failure>,
+    /// Whether all was known before.
+    from_cache: bool,
+    #[serde(flatten)]
+    common: Common,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Manifest {
+    Ladder(Box<Ladder>),
+    Text(String),
+}
+
+/// A plan per shot.
+#[derive(Serialize, JsonSchema)]
+pub struct PerShotAnswer {
+    #[serde(flatten)]
+    plan: ShotPlan,
+    /// Script or table, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// Guesses per shot.
+#[derive(Serialize, JsonSchema)]
+pub struct PredictAnswer {
+    /// Target, range and shots.
+    plan: PredictedPlan,
+    /// First frames of flashes.
+    flashes: Vec<u64>,
+    /// Table, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Arguments that were ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PredictedPlan {
+    target_vmaf: f64,
+    crf_min: i32,
+    crf_max: i32,
+    shots: Vec<PredictedShot>,
+}
+
+/// What every tool that encodes answers besides its own.
+#[derive(Serialize, JsonSchema)]
+struct Common {
+    /// What it was expected to take.
+    estimate: Option<Estimate>,
+    /// Arguments that were ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Common {
+    fn new(request: &Request, tally: &Tally<'_>) -> Self {
+        Self { estimate: tally.estimate(), notes: request.values.unknown.clone() }
+    }
+}
+
+pub fn compare(request: &Request, opened: &Opened, context: &Context) -> Result<Output, ToolError> {
     let settings = CompareSettings {
         encoders: request.list("encoders", "libx264,libx265,libsvtav1"),
         targets: request.targets.clone(),
@@ -29,17 +112,15 @@ pub fn compare(request: &Request, opened: &Opened, context: &Context) -> Result<
     }
     let tally = Tally::new(context);
     let Opened { lab, source, judge } = opened;
-    let report =
-        visus_tune::compare(lab, source, judge, &settings, &|event| tally.event(event)).map_err(told)?;
-    let mut answer = value(&report)?;
-    answer["estimate"] = value(&tally.estimate())?;
-    Ok(answer)
+    let comparison = visus_tune::compare(lab, source, judge, &settings, &|event| tally.event(event))
+        .map_err(to_tool_error)?;
+    Output::of(&CompareAnswer { comparison, common: Common::new(request, &tally) })
 }
 
-pub fn ladder(request: &Request, opened: &Opened, context: &Context) -> Result<Value, ToolError> {
+pub fn ladder(request: &Request, opened: &Opened, context: &Context) -> Result<Output, ToolError> {
     let values = &request.values;
     let settings = LadderSettings {
-        adapter: encoders::by_name(values.text("encoder").unwrap_or("libx264")).map_err(told)?,
+        adapter: encoders::by_name(values.text("encoder").unwrap_or("libx264")).map_err(to_tool_error)?,
         choices: request.choices(),
         resolutions: resolutions(request)?,
         targets: request.targets.clone(),
@@ -50,21 +131,17 @@ pub fn ladder(request: &Request, opened: &Opened, context: &Context) -> Result<V
     };
     let tally = Tally::new(context);
     let Opened { lab, source, judge } = opened;
-    let ladder =
-        visus_tune::ladder(lab, source, judge, &settings, &|event| tally.event(event)).map_err(told)?;
+    let ladder = visus_tune::ladder(lab, source, judge, &settings, &|event| tally.event(event))
+        .map_err(to_tool_error)?;
     let format = values.text("format").unwrap_or("json");
+    let (failures, from_cache) = (ladder.failures.clone(), ladder.from_cache);
     let manifest = match format {
-        "hls" => json!(manifest::hls_master(&ladder)),
-        "dash" => json!(manifest::dash(&ladder)),
-        _ => value(&ladder)?,
+        "hls" => Manifest::Text(manifest::hls_master(&ladder)),
+        "dash" => Manifest::Text(manifest::dash(&ladder)),
+        _ => Manifest::Ladder(Box::new(ladder)),
     };
-    Ok(json!({
-        "manifest": manifest,
-        "format": format,
-        "failures": ladder.failures,
-        "from_cache": ladder.from_cache,
-        "estimate": value(&tally.estimate())?,
-    }))
+    let (format, common) = (format.to_owned(), Common::new(request, &tally));
+    Output::of(&LadderAnswer { manifest, format, failures, from_cache, common })
 }
 
 fn resolutions(request: &Request) -> Result<Vec<(u32, u32)>, ToolError> {
@@ -78,10 +155,10 @@ fn resolutions(request: &Request) -> Result<Vec<(u32, u32)>, ToolError> {
     sizes.filter(|sizes| !sizes.is_empty() && sizes.len() <= 16).ok_or_else(refuse)
 }
 
-pub fn per_shot(request: &Request, opened: &Opened, context: &Context) -> Result<Value, ToolError> {
+pub fn per_shot(request: &Request, opened: &Opened, context: &Context) -> Result<Output, ToolError> {
     let values = &request.values;
     let settings = ShotSettings {
-        adapter: encoders::by_name(values.text("encoder").unwrap_or("libx264")).map_err(told)?,
+        adapter: encoders::by_name(values.text("encoder").unwrap_or("libx264")).map_err(to_tool_error)?,
         choices: request.choices(),
         target: values.number("target_vmaf").unwrap_or(92.0),
         pooling: POOLING,
@@ -91,19 +168,17 @@ pub fn per_shot(request: &Request, opened: &Opened, context: &Context) -> Result
     let sink = |event| tally.event(event);
     let Opened { lab, source, judge } = opened;
     let found = shots::find(source, &request.detect("scene_threshold"), &lab.tools, &lab.cancel, &sink)
-        .map_err(told)?;
-    let plan = shots::tune(lab, source, judge, &found, &settings, &sink).map_err(told)?;
-    let mut answer = value(&plan)?;
-    match values.text("format") {
-        Some("shell") => answer["text"] = json!(shots::shell(&plan)),
-        Some("csv") => answer["text"] = json!(shots::csv(&plan)),
-        _ => {}
-    }
-    answer["estimate"] = value(&tally.estimate())?;
-    Ok(answer)
+        .map_err(to_tool_error)?;
+    let plan = shots::tune(lab, source, judge, &found, &settings, &sink).map_err(to_tool_error)?;
+    let text = match values.text("format") {
+        Some("shell") => Some(shots::shell(&plan)),
+        Some("csv") => Some(shots::csv(&plan)),
+        _ => None,
+    };
+    Output::of(&PerShotAnswer { plan, text, common: Common::new(request, &tally) })
 }
 
-pub fn predict(request: &Request, context: &Context) -> Result<Value, ToolError> {
+pub fn predict(request: &Request, context: &Context) -> Result<Output, ToolError> {
     let values = &request.values;
     let settings = request.predict_settings()?;
     let mut frames = open_frames(request)?;
@@ -114,30 +189,22 @@ pub fn predict(request: &Request, context: &Context) -> Result<Value, ToolError>
     });
     let found = found.map_err(|error| match error {
         TuneError::Score { what, reason } => ToolError::Failed(format!("{what}: {reason}")),
-        other => told(other),
+        other => to_tool_error(other),
     })?;
-    let predicted = shots::predict(&found, &settings);
-    let mut answer = json!({
-        "plan": {
-            "target_vmaf": settings.target,
-            "crf_min": settings.crf_min,
-            "crf_max": settings.crf_max,
-            "shots": value(&predicted)?,
-        },
-        "flashes": found.flashes,
-    });
-    if values.text("format") == Some("csv") {
-        answer["text"] = json!(shots::predicted_csv(&predicted));
-    }
-    Ok(answer)
+    let shots = shots::predict(&found, &settings);
+    let text = (values.text("format") == Some("csv")).then(|| shots::predicted_csv(&shots));
+    let PredictSettings { target: target_vmaf, crf_min, crf_max } = settings;
+    let plan = PredictedPlan { target_vmaf, crf_min, crf_max, shots };
+    Output::of(&PredictAnswer { plan, flashes: found.flashes, text, notes: values.unknown.clone() })
 }
 
 fn open_frames(request: &Request) -> Result<Box<dyn visus_video::Source>, ToolError> {
     use std::io::{Read, Seek};
     let values = &request.values;
     let failed = |error: &dyn std::error::Error| ToolError::Failed(crate::error::chain(error));
-    let name = crate::roots::shown(&request.path);
-    let mut file = std::fs::File::open(&request.path).map_err(|error| failed(&error))?;
+    let name = crate::roots::shown(&request.source.path);
+    let mut file = request.source.file.try_clone().map_err(|error| failed(&error))?;
+    file.rewind().map_err(|error| failed(&error))?;
     let mut start = [0; 8];
     let is_y4m = file.read(&mut start).is_ok_and(|count| count == 8) && &start == b"YUV4MPEG";
     file.rewind().map_err(|error| failed(&error))?;

@@ -3,229 +3,142 @@
 //! Arguments are checked here and files opened under the allowed roots; the work itself is crate `tune`'s.
 
 mod answers;
-mod schemas;
+mod fields;
 mod tally;
 
-use std::path::PathBuf;
-
-use serde_json::{Value, json};
+use serde_json::json;
+use visus_scoring::{Columns, Selection};
 use visus_tune::cache::Cache;
 use visus_tune::encoders::{self, Choices};
-use visus_tune::hull::Spacing;
 use visus_tune::samples::SamplePlan;
 use visus_tune::shots::{DetectSettings, PredictSettings};
-use visus_tune::{Judge, Lab, Pooling, RawShape, Source, Tools, TuneError, looks_raw};
+use visus_tune::{Judge, Lab, OutputFile, Pooling, RawShape, Source, Tools, TuneError, looks_raw};
 
-use super::field::{Field, Kind, MANY, Values};
-use super::{BACKGROUND, Hints, READS, Tool};
-use crate::jobs::Context;
+use super::field::Values;
+use super::offer::Toolset;
+use super::score_args::requested_model;
+use super::{CHANGES, READS, Run, Tool, schema};
+use crate::jobs::{Context, Work};
 use crate::report::Output;
+use crate::roots::{self, Roots};
 use crate::{Server, ToolError};
-
-/// The names of these tools.
-pub const NAMES: [&str; 4] = ["run_compare", "run_ladder", "run_tune_per_shot", "vmaf_per_shot"];
-
-const WRITES: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
-const SIDE: Kind = Kind::Whole { min: 1, max: MANY };
-const SCORE: Kind = Kind::Number { min: 0.0, max: 110.0 };
-
-const SRC: Field =
-    Field::new("src", Kind::Text, "The video to encode: mp4, mkv, Y4M, or raw YUV.").required();
-const WIDTH: Field = Field::new("width", SIDE, "Width of raw video.");
-const HEIGHT: Field = Field::new("height", SIDE, "Height of raw video.");
-const PIX_FMT: Field =
-    Field::new("pix_fmt", Kind::Text, "Sample format by ffmpeg's name: of raw video, and of the encode.");
-const FRAMERATE: Field =
-    Field::new("framerate", Kind::Number { min: 0.001, max: 1000.0 }, "Frames per second of raw video.");
-const MODEL: Field =
-    Field::new("model", Kind::Text, "The model that judges; see list_models. 'auto' picks by size.")
-        .default("\"version=vmaf_v0.6.1\"");
-const ENCODER: Field =
-    Field::new("encoder", Kind::Text, "An encoder by ffmpeg's name.").default("\"libx264\"");
-
-const COMPARE: &[Field] = &[
-    SRC,
-    Field::new("target_vmaf", SCORE, "The score that every encoder is to reach.").default("92"),
-    Field::new("target_vmafs", Kind::Text, "Several scores, as '94,96', in place of target_vmaf."),
-    Field::new("encoders", Kind::Text, "Encoders by ffmpeg's names; the first is the anchor of BD-rates.")
-        .default("\"libx264,libx265,libsvtav1\""),
-    WIDTH,
-    HEIGHT,
-    PIX_FMT,
-    FRAMERATE,
-    MODEL,
-    Field::new("no_parallel", Kind::Flag, "One encoder after another, for honest encode times.")
-        .default("false"),
-    BACKGROUND,
-];
-
-const LADDER: &[Field] = &[
-    SRC,
-    Field::new("resolutions", Kind::Text, "Sizes of renditions, as '1920x1080,1280x720'.").required(),
-    Field::new("target_vmafs", Kind::Text, "Scores to reach at the source's size, as '95,90'.").required(),
-    ENCODER,
-    Field::new("quality_tiers", Kind::Whole { min: 1, max: 32 }, "How many renditions at most.").default("5"),
-    Field::new("format", Kind::Word(&["json", "hls", "dash"]), "What the manifest is written as.")
-        .default("\"json\""),
-    Field::new("spacing", Kind::Word(&Spacing::NAMES), "What is the same from tier to tier.")
-        .default("\"log_bitrate\""),
-    WIDTH,
-    HEIGHT,
-    PIX_FMT,
-    FRAMERATE,
-    MODEL,
-    BACKGROUND,
-];
-
-const PER_SHOT: &[Field] = &[
-    SRC,
-    Field::new("target_vmaf", SCORE, "The score that every shot is to reach.").default("92"),
-    ENCODER,
-    PIX_FMT,
-    FRAMERATE,
-    Field::new(
-        "scene_threshold",
-        Kind::Number { min: 0.1, max: 255.0 },
-        "Mean luma difference, on the 8-bit scale, from which a change can be a cut.",
-    )
-    .default("12"),
-    WIDTH,
-    HEIGHT,
-    Field::new(
-        "output",
-        Kind::Text,
-        "With it the shots are encoded, joined into this MP4 file, and measured.",
-    ),
-    Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Other than json: also as text in 'text'.")
-        .default("\"json\""),
-    MODEL,
-    BACKGROUND,
-];
-
-const PREDICT: &[Field] = &[
-    Field::new("reference", Kind::Text, "Raw YUV or Y4M.").required(),
-    WIDTH.required(),
-    HEIGHT.required(),
-    Field::new("pixel_format", Kind::Word(&["420", "422", "444"]), "Chroma of raw video.").default("\"420\""),
-    Field::new("bitdepth", Kind::Choice(&[8, 10, 12, 16]), "Bits of a sample.").default("8"),
-    Field::new("target_vmaf", SCORE, "The score that settings are guessed for.").default("90"),
-    Field::new("crf_min", Kind::Whole { min: 0, max: 63 }, "The finest setting to guess.").default("18"),
-    Field::new("crf_max", Kind::Whole { min: 0, max: 63 }, "The coarsest setting to guess.").default("35"),
-    Field::new(
-        "diff_threshold",
-        Kind::Number { min: 0.1, max: 255.0 },
-        "Mean luma difference, on the 8-bit scale, from which a change can be a cut.",
-    )
-    .default("12"),
-    Field::new("format", Kind::Word(&["json", "csv"]), "Other than json: also as text in 'text'.")
-        .default("\"json\""),
-    BACKGROUND,
-];
 
 pub const RUN_COMPARE: Tool = Tool {
     name: "run_compare",
     title: "Compare encoders",
-    description: "Finds, for each encoder, the coarsest setting that still reaches a VMAF target, and compares their bit rates \
-                  (with BD-rates). Encodes the source up to 8 times per encoder, or samples of it if it is long. Use it to \
-                  choose an encoder or a CRF; for a whole streaming ladder use run_ladder. Takes minutes: set background.",
+    description: "Finds for each encoder the coarsest setting that reaches a VMAF target, and compares bit rates. Use it to choose \
+                  an encoder or a CRF; it takes minutes, so set background.",
+    set: Toolset::Tuning,
     hints: READS,
-    fields: || COMPARE,
-    output: schemas::compare,
+    fields: || fields::COMPARE,
+    answer: schema::of::<answers::CompareAnswer>,
+    shows: &["rows", "bd_rate"],
+    run: Run::Work(|server, values| encode(&RUN_COMPARE, answers::compare, server, values)),
 };
 
 pub const RUN_LADDER: Tool = Tool {
     name: "run_ladder",
-    title: "Make a ladder",
-    description: "Finds renditions for adaptive streaming: every size is encoded and judged at the source's size, and tiers are \
-                  taken from the convex hull of rate and quality. Gives a JSON, HLS or DASH manifest; no segments are written. \
-                  Takes minutes: set background.",
+    title: "Build a ladder",
+    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality. It returns a JSON, HLS or DASH \
+                  manifest and writes no segments; set background.",
+    set: Toolset::Tuning,
     hints: READS,
-    fields: || LADDER,
-    output: schemas::ladder,
+    fields: || fields::LADDER,
+    answer: schema::of::<answers::LadderAnswer>,
+    shows: &["manifest", "failures"],
+    run: Run::Work(|server, values| encode(&RUN_LADDER, answers::ladder, server, values)),
 };
 
 pub const RUN_TUNE_PER_SHOT: Tool = Tool {
     name: "run_tune_per_shot",
     title: "Tune every shot",
-    description: "Finds shots and, for each, the coarsest setting that still reaches a VMAF target, with commands to encode and \
-                  join them. With 'output' it does so, and measures the result. For a guess without encoding use \
-                  vmaf_per_shot. Takes minutes: set background.",
-    hints: WRITES,
-    fields: || PER_SHOT,
-    output: schemas::per_shot,
+    description: "Finds the coarsest setting for every shot that reaches a VMAF target, and the commands to encode and join them. \
+                  With 'output' it runs and measures them; set background.",
+    set: Toolset::Tuning,
+    hints: CHANGES,
+    fields: || fields::PER_SHOT,
+    answer: schema::of::<answers::PerShotAnswer>,
+    shows: &["shots", "segment_commands", "concat_command", "output"],
+    run: Run::Work(|server, values| encode(&RUN_TUNE_PER_SHOT, answers::per_shot, server, values)),
 };
 
 pub const VMAF_PER_SHOT: Tool = Tool {
     name: "vmaf_per_shot",
     title: "Guess settings per shot",
-    description: "Finds shots in raw video and guesses a CRF for each from its texture and motion, without encoding. Fast, and \
-                  only a guess: run_tune_per_shot measures.",
+    description: "Guesses a CRF for every shot of raw video or Y4M from texture and motion. It does not encode; \
+                  run_tune_per_shot measures.",
+    set: Toolset::Tuning,
     hints: READS,
-    fields: || PREDICT,
-    output: schemas::predict,
+    fields: || fields::PREDICT,
+    answer: schema::of::<answers::PredictAnswer>,
+    shows: &["plan"],
+    run: Run::Work(|server, values| {
+        let source = server.roots().open(values.text("reference").unwrap_or_default())?;
+        let request = Request { values, source, model: None, raw: None, output: None, targets: Vec::new() };
+        Ok(Box::new(move |context| answers::predict(&request, context)))
+    }),
 };
+
+/// What a tool that encodes does with a checked request.
+type Handler = fn(&Request, &Opened, &Context) -> Result<Output, ToolError>;
+
+/// The work of a tool that encodes.
+fn encode(tool: &Tool, handler: Handler, server: &Server, values: Values) -> Result<Work, ToolError> {
+    let request = Request::prepare(tool.name, values, server)?;
+    let server = server.clone();
+    Ok(Box::new(move |context| handler(&request, &request.open(&server, context)?, context)))
+}
 
 /// A checked request: its files are opened or resolved under the roots.
 #[derive(Debug)]
-pub struct Request {
-    tool: &'static str,
+struct Request {
     values: Values,
-    path: PathBuf,
+    /// Opened when the request was checked; what its name leads to later does not matter.
+    source: roots::Opened,
+    /// The model that judges, with its file opened.
+    model: Option<Selection>,
     raw: Option<RawShape>,
-    output: Option<PathBuf>,
+    output: Option<OutputFile>,
     targets: Vec<f64>,
 }
 
 impl Request {
     /// Checks arguments and paths. Blocks; not for async threads.
-    pub fn prepare(tool: &'static str, values: Values, server: &Server) -> Result<Self, ToolError> {
-        let name = if tool == "vmaf_per_shot" { "reference" } else { "src" };
-        let path = server.roots().open(values.text(name).unwrap_or_default())?.path;
-        let output = values.text("output").map(|output| server.roots().output(output)).transpose()?;
-        check_model(&values, server)?;
+    fn prepare(tool: &'static str, values: Values, server: &Server) -> Result<Self, ToolError> {
+        let source = server.roots().open(values.text("src").unwrap_or_default())?;
+        let output = output(&values, server.roots(), &source)?;
+        let model = Some(model(&values, server.roots())?);
         let targets = targets(&values)?;
-        let raw = if tool == "vmaf_per_shot" { None } else { raw_shape(tool, &values, &path)? };
-        if tool != "run_compare" && tool != "vmaf_per_shot" {
-            let encoder = values.text("encoder").unwrap_or("libx264");
+        let raw = raw_shape(tool, &values, &source.path)?;
+        if let Some(encoder) = values.text("encoder") {
             encoders::by_name(encoder)
                 .map_err(|error| ToolError::invalid("encoder", &json!(encoder), error.to_string()))?;
         }
-        Ok(Self { tool, values, path, raw, output, targets })
-    }
-
-    /// Does the work. Blocks for as long as it takes.
-    pub fn run(&self, server: &Server, context: &Context) -> Result<Output, ToolError> {
-        let answer = match self.tool {
-            "vmaf_per_shot" => answers::predict(self, context)?,
-            _ => {
-                let opened = self.open(server, context)?;
-                match self.tool {
-                    "run_compare" => answers::compare(self, &opened, context)?,
-                    "run_ladder" => answers::ladder(self, &opened, context)?,
-                    _ => answers::per_shot(self, &opened, context)?,
-                }
-            }
-        };
-        Ok(Output::Value(with_notes(answer, &self.values)))
+        Ok(Self { values, source, model, raw, output, targets })
     }
 
     fn open(&self, server: &Server, context: &Context) -> Result<Opened, ToolError> {
         let config = server.config();
-        let tools = Tools::find(config.launcher.clone(), config.limits.subprocess).map_err(told)?;
+        let tools = Tools::find(config.launcher.clone(), config.limits.subprocess).map_err(to_tool_error)?;
         let cache = match Cache::usual_folder() {
             Some(folder) => Cache::open(&folder, Cache::usual_limit().map_err(ToolError::Failed)?),
             None => Cache::temporary(),
         };
-        // A server without a home still works, it only remembers nothing.
-        let cache = cache.or_else(|_| Cache::temporary()).map_err(told)?;
-        let beside = self.output.as_deref().and_then(std::path::Path::parent);
-        let lab = Lab::new(tools, cache, context.cancel.clone(), beside).map_err(told)?;
-        let source =
-            Source::open(&self.path, self.raw.clone(), &lab.tools, &lab.cache, &lab.cancel).map_err(told)?;
+        // A server without a home works all the same; it only remembers nothing.
+        let cache = cache.or_else(|_| Cache::temporary()).map_err(to_tool_error)?;
+        // Encodes are made in the cache, never in a client's folder.
+        let lab = Lab::new(tools, cache, context.cancel.clone(), None).map_err(to_tool_error)?;
+        let roots::Opened { path, file } = &self.source;
+        let source = Source::from_file(path, file, self.raw.clone(), &lab.tools, &lab.cache, &lab.cancel)
+            .map_err(to_tool_error)?;
         self.check_size(&source)?;
-        let model = self.values.text("model").unwrap_or("version=vmaf_v0.6.1");
-        let judge = Judge::new(model, &source.format, source.rate)
-            .map_err(|error| ToolError::invalid("model", &json!(model), error.chain()))?;
+        let named = self.values.text("model").unwrap_or(DEFAULT_MODEL);
+        let refuse = |error: TuneError| ToolError::invalid("model", &json!(named), error.chain());
+        let judge = match &self.model {
+            Some(model) => Judge::of(model, &source.format, source.rate),
+            None => Judge::new(named, &source.format, source.rate),
+        };
+        let judge = judge.map_err(refuse)?;
         Ok(Opened { lab, source, judge })
     }
 
@@ -285,27 +198,30 @@ fn samples() -> SamplePlan {
 }
 
 /// The one place that maps errors of tuning.
-fn told(error: TuneError) -> ToolError {
+fn to_tool_error(error: TuneError) -> ToolError {
     match error {
         TuneError::Cancelled => ToolError::Cancelled,
         TuneError::TimedOut { limit } => ToolError::TimedOut { limit },
         TuneError::Invalid { name, value, reason } => ToolError::invalid(name, &json!(value), reason),
-        other => ToolError::Failed(crate::error::cleaned(&other.chain())),
+        other => ToolError::Failed(other.chain()),
     }
 }
 
-/// Models by path must lie under a root, like every file.
-fn check_model(values: &Values, server: &Server) -> Result<(), ToolError> {
-    let text = values.text("model").unwrap_or_default();
-    for part in text.split(':') {
-        let path = part.strip_prefix("path=").or_else(|| part.ends_with(".json").then_some(part));
-        if let Some(path) = path {
-            server.roots().open(path)?;
-        } else if part.split_once('=').is_some_and(|(_, value)| value.contains(['/', '\\', '\0'])) {
-            return Err(ToolError::invalid("model", &json!(text), "an option names a path"));
-        }
-    }
-    Ok(())
+/// The model unless the request names another.
+const DEFAULT_MODEL: &str = "version=vmaf_v0.6.1";
+
+/// The model that judges. A file must lie under a root, like every file, and is opened now.
+fn model(values: &Values, roots: &Roots) -> Result<Selection, ToolError> {
+    let model = requested_model(values.text("model").unwrap_or(DEFAULT_MODEL), roots)?;
+    Ok(Selection { models: vec![model], metrics: Vec::new(), columns: Columns::Libvmaf, predict: true })
+}
+
+/// The file that is to be written, in a folder where that is allowed.
+fn output(values: &Values, roots: &Roots, source: &roots::Opened) -> Result<Option<OutputFile>, ToolError> {
+    let Some(name) = values.text("output") else { return Ok(None) };
+    let output = roots.create(name, values.flag("overwrite"), &source.file)?;
+    let file = OutputFile::in_folder(output.folder, &output.path, output.overwrite);
+    file.map(Some).map_err(to_tool_error)
 }
 
 fn targets(values: &Values) -> Result<Vec<f64>, ToolError> {
@@ -347,14 +263,6 @@ fn ratio(rate: f64) -> (u32, u32) {
         _ if (ntsc / 1.001 - rate).abs() < 0.005 => (ntsc as u32 * 1000, 1001),
         _ => ((rate * 1000.0).round() as u32, 1000),
     }
-}
-
-/// Arguments that nobody knows are told in the answer.
-fn with_notes(mut answer: Value, values: &Values) -> Value {
-    if !values.unknown.is_empty() {
-        answer["notes"] = json!(values.unknown);
-    }
-    answer
 }
 
 #[cfg(test)]

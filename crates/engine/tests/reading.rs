@@ -1,5 +1,4 @@
-//! Who reads files: one thread that does everything, workers by turns, or threads of their own. Nobody can tell from the
-//! result.
+//! Who reads files: one thread that does everything, workers in turn, or threads of their own. The result does not show it.
 
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -109,11 +108,11 @@ fn one_thread_is_one_and_gives_what_many_give() {
 const THREADS: [usize; 2] = [1, 1 << 12];
 
 #[test]
-fn it_stops_when_told() {
-    THREADS.into_iter().for_each(stops_when_told);
+fn it_stops_when_asked() {
+    THREADS.into_iter().for_each(stops_when_asked);
 }
 
-fn stops_when_told(threads: usize) {
+fn stops_when_asked(threads: usize) {
     let mut stop = |event: Event<'_>| match event {
         Event::Progress { done: 3 } => Flow::Stop,
         _ => Flow::Continue,

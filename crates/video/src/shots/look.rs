@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use visus_video::{Frame, PlaneView, Sample};
+use crate::{Frame, Plane, PlaneView, Sample};
 
 /// At most this many columns and rows.
 const COLUMNS: usize = 128;
@@ -40,6 +40,22 @@ pub struct Traits {
     pub slow: f32,
     pub bend: f32,
     pub alike: f32,
+}
+
+impl Traits {
+    /// Of a frame that nobody has seen: nothing that would speak for a fade, a dissolve or a flash.
+    pub(super) const UNKNOWN: Self = Self {
+        difference: 0.0,
+        residual: 0.0,
+        histogram: 0.0,
+        mean: 0.0,
+        spread: f32::MAX,
+        gradient: 0.0,
+        lagged: [f32::MAX; FLASH_LAGS],
+        slow: 0.0,
+        bend: 0.0,
+        alike: 1.0,
+    };
 }
 
 #[derive(Debug)]
@@ -110,7 +126,7 @@ impl Look {
 }
 
 /// Means of blocks, and the mean gradient of the full picture on a grid.
-fn small<T: Sample>(plane: visus_video::Plane<'_, T>, shift: u8) -> (Small, f32) {
+fn small<T: Sample>(plane: Plane<'_, T>, shift: u8) -> (Small, f32) {
     let (columns, rows) = (plane.width().clamp(1, COLUMNS), plane.height().clamp(1, ROWS));
     let columns = columns.min(plane.width());
     let scale = 1.0 / f32::from(1u16 << shift);
@@ -145,7 +161,7 @@ fn add_blocks<T: Sample>(line: &[T], sums: &mut [u64]) {
 }
 
 /// Mean difference to the right and lower neighbour, on every fourth line.
-fn gradient<T: Sample>(plane: visus_video::Plane<'_, T>) -> f32 {
+fn gradient<T: Sample>(plane: Plane<'_, T>) -> f32 {
     let (mut sum, mut count) = (0u64, 0u64);
     for y in (0..plane.height().saturating_sub(1)).step_by(4) {
         let (line, below) = (plane.row(y), plane.row(y + 1));

@@ -1,0 +1,94 @@
+//! `vmaf_score` and `vmaf_score_encoded`: a distorted video against its reference.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use super::field::Values;
+use super::offer::Toolset;
+use super::score_args::ScoreArgs;
+use super::score_fields::Names;
+use super::{READS, Run, Tool, schema};
+use crate::jobs::Work;
+use crate::report::Output;
+use crate::{Server, ToolError};
+
+pub const VMAF_SCORE: Tool = Tool {
+    name: "vmaf_score",
+    title: "Score a video",
+    description: "Scores a distorted video against its reference with VMAF and other metrics: encoded files, Y4M, or raw YUV with \
+                  width, height, pixfmt and bitdepth. For long videos set background and poll get_job.",
+    set: Toolset::Core,
+    hints: READS,
+    fields: || Names::Mcp.fields(),
+    answer: schema::of::<ScoreAnswer>,
+    shows: &[
+        "verdict",
+        "pooled_metrics",
+        "worst_frames",
+        "worst_second",
+        "curve",
+        "series",
+        "frames",
+        "comparability",
+        "notes",
+        "report",
+    ],
+    run: Run::Work(|server, values| prepare(&VMAF_SCORE, Names::Mcp, server, values)),
+};
+
+pub const VMAF_SCORE_ENCODED: Tool = Tool {
+    name: "vmaf_score_encoded",
+    title: "Score an encoded video",
+    description: "The same as vmaf_score for encoded files, under an older name. It takes all other arguments of vmaf_score.",
+    set: Toolset::Core,
+    hints: READS,
+    fields: || Names::Encoded.fields(),
+    answer: schema::of::<ScoreAnswer>,
+    shows: &["verdict", "pooled_metrics", "comparability"],
+    run: Run::Work(|server, values| prepare(&VMAF_SCORE_ENCODED, Names::Encoded, server, values)),
+};
+
+/// `POST /v1/score`: the same over HTTP, with the names of that interface. Not listed.
+pub const REST_SCORE: Tool = Tool {
+    fields: || Names::Rest.fields(),
+    run: Run::Work(|server, values| prepare(&VMAF_SCORE, Names::Rest, server, values)),
+    ..VMAF_SCORE
+};
+
+fn prepare(tool: &Tool, names: Names, server: &Server, values: Values) -> Result<Work, ToolError> {
+    let task = ScoreArgs::new(tool.name, names, values)?.prepare(server.roots(), server.config())?;
+    let server = server.clone();
+    Ok(Box::new(move |context| Ok(Output::Score(Box::new(server.score(task, context)?)))))
+}
+
+/// What an answer of scoring can hold; which of it, the detail decides.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the report writes it; this is its description")]
+struct ScoreAnswer {
+    /// The result in a sentence.
+    verdict: String,
+    /// Level of detail.
+    detail: String,
+    /// Frames scored.
+    frame_count: u64,
+    /// Every metric over all frames.
+    pooled_metrics: Map<String, Value>,
+    /// Lowest scores first.
+    worst_frames: Vec<Value>,
+    /// The second with the lowest mean.
+    worst_second: Value,
+    /// Lowest scores over time.
+    curve: Map<String, Value>,
+    /// detail 'frames': every score by name.
+    series: Map<String, Value>,
+    /// detail 'full': every frame.
+    frames: Vec<Value>,
+    /// Encoded files: can the score be trusted?
+    comparability: Map<String, Value>,
+    /// Warnings and advice.
+    notes: Vec<Value>,
+    /// What made the score.
+    provenance: Map<String, Value>,
+    /// Resource of the whole report.
+    report: String,
+}
