@@ -5,6 +5,7 @@ mod peers;
 mod python;
 mod readme;
 mod steps;
+mod supply;
 mod tidy;
 
 use std::process::ExitCode;
@@ -16,6 +17,7 @@ cargo xtask bench …   speed and memory of the release build; the words behind 
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask readme    writes the table of tools into README.md; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
+cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         "readme" => readme::run(std::env::args().any(|word| word == "--check")),
         "python" => python::prepare(&steps::root()),
         "goldens" => steps::goldens(),
+        "deny" => supply::check(&steps::root()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -16,6 +16,8 @@ mod decode;
 mod error;
 mod facts;
 mod findings;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod memory;
 mod open;
 mod pair;
