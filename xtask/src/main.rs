@@ -1,6 +1,7 @@
 //! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask peers`, `cargo xtask goldens`.
 #![forbid(unsafe_code)]
 
+mod formats;
 mod gpu;
 mod peers;
 mod python;

@@ -13,7 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
     ("media", &["child", "video", "metrics", "engine"]),
-    ("scoring", &["video", "metrics", "engine", "report", "media"]),
+    ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
     ("server", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),

@@ -28,6 +28,7 @@ mod frame_threads;
 pub mod fuzzing;
 mod gpu;
 mod lane;
+mod memory;
 pub mod model;
 mod outcome;
 mod pair;

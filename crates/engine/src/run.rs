@@ -7,12 +7,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use visus_video::budget::Reservation;
 use visus_video::{Format, Source};
 
 use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
 use crate::error::{EngineError, Role, Side};
 use crate::feed::{ChromaReading, DirectReader, FRAMES_AHEAD, Feed, Input, ReaderThreads, frame_pool};
+use crate::memory::Needs;
 use crate::pair::{Differs, SharedWalk, Walk, Windows};
 use crate::part::Part;
 use crate::span::Span;
@@ -74,6 +76,9 @@ struct Run<'a> {
     started: Instant,
     plan: Arc<Plan>,
     settings: &'a Settings,
+    /// As many as there is room for.
+    threads: usize,
+    _room: Reservation,
     cancel: &'a Cancel,
     sink: &'a mut dyn Sink,
     clip: ClipInfo,
@@ -97,15 +102,30 @@ impl<'a> Run<'a> {
         let span = settings.span(&plan)?;
         let clip = common_clip(sources)?;
         let total = expected_frames(sources, settings, &span);
+        let (threads, room) =
+            Needs::of(&plan, &clip.format).reserve(settings.threads, &clip.format, cancel)?;
         let (device, backend) = settings.backend.open(&plan, &clip)?;
         let setup = WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref())?;
-        let (count, threads_per_frame) = division_of_work(settings.threads, total);
+        let (count, threads_per_frame) = division_of_work(threads, total);
         let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
         let workers = workers?;
         if sink.event(Event::Started { format: clip.format, total }) == Flow::Stop {
             cancel.fire();
         }
-        Ok(Self { started, plan, settings, cancel, sink, clip, span, workers, device, backend })
+        Ok(Self {
+            started,
+            plan,
+            settings,
+            threads,
+            _room: room,
+            cancel,
+            sink,
+            clip,
+            span,
+            workers,
+            device,
+            backend,
+        })
     }
 
     fn score(mut self, sources: [Box<dyn Source>; 2], keep_rows: bool) -> Result<Part, EngineError> {
@@ -158,7 +178,7 @@ impl<'a> Run<'a> {
     /// its own time. With as many workers as processors, dedicated readers would only steal time from them.
     fn reading(&self, inputs: &[Input; 2]) -> Reading {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = self.settings.threads;
+        let threads = self.threads;
         if self.device.is_some() || !inputs.iter().all(Input::never_blocks) {
             Reading::OwnThreads
         } else if threads <= 1 {

@@ -74,19 +74,26 @@ pub struct Decoders {
     pub launcher: Option<PathBuf>,
     /// How long a child may be silent.
     pub limit: Duration,
+    /// How long it may run altogether.
+    pub total: Option<Duration>,
     /// What ffmpeg is needed for, as in "install ffmpeg to use …".
     pub purpose: String,
 }
 
 impl Default for Decoders {
     fn default() -> Self {
-        Self { launcher: None, limit: visus_media::DEFAULT_LIMIT, purpose: "encoded video".to_owned() }
+        Self {
+            launcher: None,
+            limit: visus_media::DEFAULT_LIMIT,
+            total: None,
+            purpose: "encoded video".to_owned(),
+        }
     }
 }
 
 impl Decoders {
-    pub(crate) fn launch(&self) -> Launch {
-        Launch { launcher: self.launcher.clone(), limit: self.limit, ..Launch::default() }
+    pub fn launch(&self) -> Launch {
+        Launch { launcher: self.launcher.clone(), limit: self.limit, total: self.total, ..Launch::default() }
     }
 }
 

@@ -60,6 +60,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Serve agents: MCP on standard input and output
     Mcp(McpArgs),
+    /// Say what protects the server on this machine, what is found, and what to do about what is not
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -327,6 +329,9 @@ pub struct ServeArgs {
     pub engine: Option<visus_server::config::EngineKind>,
 
     #[command(flatten)]
+    pub limits: LimitArgs,
+
+    #[command(flatten)]
     pub offer: OfferArgs,
 }
 
@@ -351,6 +356,30 @@ impl OfferArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// Print findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the server may take and touch.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct LimitArgs {
+    /// Memory for all jobs together, as 4G; what does not fit is refused or waits [default: VISUS_MEMORY, else half of the
+    /// machine's, or three quarters of the container's limit]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+
+    /// A folder in which clients may have files written, besides those of VISUS_ALLOW_WRITE; may be repeated [default: none]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub allow_write: Vec<PathBuf>,
+
+    /// Write nothing for clients, whatever else is allowed
+    #[arg(long)]
+    pub read_only: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct McpArgs {
     /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
     #[arg(long, value_name = "ENGINE")]
@@ -359,6 +388,9 @@ pub struct McpArgs {
     /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     #[command(flatten)]
     pub offer: OfferArgs,

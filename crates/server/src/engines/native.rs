@@ -6,6 +6,7 @@ use visus_engine::{Event, FeatureSpec, Flow, Side};
 use visus_report::score::{EngineKind, InputFacts, ScoreFacts};
 use visus_scoring::{ScoreResult, Video, score as score_request};
 
+use super::tiny::TinyRequest;
 use super::{ScoreTask, model_mismatch, tool_error, unavailable};
 use crate::ToolError;
 use crate::error::cleaned;
@@ -29,10 +30,11 @@ pub fn check_backend(backend: &str) -> Result<(), ToolError> {
 /// Scores in this process.
 pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolError> {
     check_backend(&task.backend)?;
-    if task.tiny.as_ref().is_some_and(|tiny| tiny.model.options.no_reference) {
+    if task.tiny.as_ref().is_some_and(|tiny| tiny.options.no_reference) {
         return score_alone(task, context);
     }
     let ScoreTask { mut request, tiny, .. } = task;
+    let tiny = tiny.map(TinyRequest::read).transpose()?;
     let limit = request.videos.pairing.decoders.limit;
     let (options, decoders) = (request.options.clone(), request.videos.pairing.decoders.clone());
     let skip = request.videos.skip[1];
@@ -96,6 +98,7 @@ fn score_alone(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolEr
             "no_reference requires tiny_model; no classic NR scorer exists".to_owned(),
         ));
     };
+    let tiny = tiny.read()?;
     let videos = &request.videos;
     let (video, decoders): (&Video, _) = (&videos.distorted, &videos.pairing.decoders);
     let source = visus_scoring::open_one(video, videos.raw, decoders, &context.cancel)

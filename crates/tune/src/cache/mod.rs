@@ -51,7 +51,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The size that a cache is held to unless told otherwise.
+/// The default limit on the size of a cache.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 /// The layout's version; another one is another folder.
 const LAYOUT: &str = "v1";
@@ -73,10 +73,34 @@ pub struct Guard {
     _lock: Option<File>,
 }
 
+/// Makes the folder, or checks that nobody else can write it: whoever can would decide our results.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> Result<(), TuneError> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let fail = |error| TuneError::io(folder, error);
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
+    let facts = folder.metadata().map_err(fail)?;
+    let own = rustix::process::geteuid().as_raw();
+    let refuse = |reason: String| Err(TuneError::io(folder, std::io::Error::other(reason)));
+    match (facts.uid(), facts.mode() & 0o022) {
+        (uid, _) if uid != own => {
+            refuse(format!("the cache folder belongs to user {uid}, not to user {own}; set VISUS_CACHE_DIR"))
+        }
+        (_, 0) => Ok(()),
+        _ => refuse("others may write to the cache folder; chmod go-w it, or set VISUS_CACHE_DIR".to_owned()),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> Result<(), TuneError> {
+    std::fs::create_dir_all(folder).map_err(|error| TuneError::io(folder, error))
+}
+
 impl Cache {
     /// A cache in this folder.
     pub fn open(folder: &Path, limit: u64) -> Result<Self, TuneError> {
         let root = folder.join(LAYOUT);
+        make_private(folder)?;
         for name in ["entries", "files", "locks", "tmp"] {
             let path = root.join(name);
             std::fs::create_dir_all(&path).map_err(|error| TuneError::io(&path, error))?;
@@ -86,14 +110,14 @@ impl Cache {
 
     /// A cache that is gone with its last handle.
     pub fn temporary() -> Result<Self, TuneError> {
-        let folder = tempfile::Builder::new().prefix("visus-cache-").tempdir();
+        let folder = crate::workspace::private_folder("visus-cache-", &std::env::temp_dir());
         let folder = folder.map_err(|error| TuneError::io(&std::env::temp_dir(), error))?;
         let mut cache = Self::open(folder.path(), DEFAULT_LIMIT)?;
         cache._temporary = Some(std::sync::Arc::new(folder));
         Ok(cache)
     }
 
-    /// Where the cache is unless told otherwise: `VISUS_CACHE_DIR`, else the user's cache folder.
+    /// The default folder of the cache: `VISUS_CACHE_DIR`, else the user's cache folder.
     pub fn usual_folder() -> Option<PathBuf> {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -108,7 +132,7 @@ impl Cache {
         variable("VISUS_CACHE_DIR").or_else(|| system().map(|folder| folder.join("visus")))
     }
 
-    /// What the cache may take unless told otherwise: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].
+    /// The default limit: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].
     pub fn usual_limit() -> Result<u64, String> {
         match std::env::var("VISUS_CACHE_SIZE").ok().filter(|text| !text.is_empty()) {
             Some(text) => bytes(&text).map_err(|error| format!("VISUS_CACHE_SIZE: {error}")),
