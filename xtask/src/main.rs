@@ -8,6 +8,7 @@ mod python;
 mod readme;
 mod steps;
 mod supply;
+mod surface;
 mod tidy;
 
 use std::process::ExitCode;
