@@ -11,6 +11,7 @@
 mod confine;
 mod drain;
 mod environment;
+mod opened_file;
 mod path;
 mod protections;
 mod sandbox;
@@ -21,6 +22,7 @@ pub mod sweep;
 #[cfg(unix)]
 pub use confine::FURTHER_WRITE;
 pub use environment::FURTHER as FURTHER_ENVIRONMENT;
+pub use opened_file::OpenedFile;
 pub use path::{is_program, on_path};
 pub use protections::Protections;
 pub use sandbox::Sandbox;

@@ -37,9 +37,9 @@ pub(crate) fn open_both(reference: &Path, distorted: &Path, raw: Option<Format>)
     })
 }
 
-/// Runs an ONNX model that our own program handed to itself.
-pub(crate) fn onnx_worker(mut words: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
-    visus_eval::onnx::worker::main(words.next().as_ref().map(Path::new))
+/// Works on foreign files that our own program handed to itself.
+pub(crate) fn onnx_worker(words: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
+    visus_eval::onnx::worker::main(words)
 }
 
 /// What stands as the version in reports.

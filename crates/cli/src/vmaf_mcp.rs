@@ -71,6 +71,7 @@ fn run(asked: &Asked) -> Result<()> {
         // Clients of the server that this one stands in for expect all tools and whole reports.
         offer: Offer::from_flags(&asked.toolset, &asked.tools, Offer::all()).map_err(anyhow::Error::msg)?,
         auto_detail: Detail::Full,
+        ..Flags::default()
     };
     if asked.http {
         let flags_of_http = http::Flags {

@@ -10,6 +10,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use visus_metrics::MetricError;
+use visus_video::budget::OverBudget;
 use visus_video::{Format, ReadError};
 
 use crate::backend::{DeviceError, DeviceId};
@@ -71,6 +72,9 @@ pub enum EngineError {
     UnlistedStart { from: u64, step: u64 },
     #[error("there is no pair of frames to score")]
     NoFrames,
+    /// There is no room for frames and scratch; see [`visus_video::budget`].
+    #[error(transparent)]
+    Memory(OverBudget),
     /// Something panicked, or ended without saying why. This is a fault of the program, never of its input.
     #[error("{who} stopped unexpectedly: {reason}")]
     Died { who: Role, reason: String },
@@ -83,6 +87,15 @@ pub enum EngineError {
     SessionFailed,
     #[error("cancelled")]
     Cancelled,
+}
+
+impl From<OverBudget> for EngineError {
+    fn from(error: OverBudget) -> Self {
+        match error {
+            OverBudget::Cancelled => Self::Cancelled,
+            other => Self::Memory(other),
+        }
+    }
 }
 
 /// Runs `work` and makes an error that names `who` of a panic. What `work` has changed is not looked at any more after a

@@ -66,26 +66,40 @@ impl Question {
             }
         }
         comparison.ranked.sort_by(|a, b| b.figures.plcc.total_cmp(&a.figures.plcc));
-        self.judge(&mut comparison);
+        self.judge(&mut comparison, cancelled)?;
         Ok(comparison)
     }
 
-    fn judge(&self, comparison: &mut Comparison) {
+    fn judge(
+        &self,
+        comparison: &mut Comparison,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), EvalError> {
         if self.bootstrap.resamples > 0 {
             for evaluation in &mut comparison.ranked {
-                let resampled = self.bootstrap.run(&[&evaluation.predicted], &evaluation.opinions);
+                let resampled = self.bootstrap.run(&[&evaluation.predicted], &evaluation.opinions, cancelled);
+                let resampled = resampled.ok_or(EvalError::Cancelled)?;
                 evaluation.intervals = Some(Intervals::of(&resampled, 0, &evaluation.figures));
             }
         }
         let ranked = &comparison.ranked;
         let firsts = if ranked.len() > MOST_SQUARED { 1 } else { ranked.len() };
         let pairs = (0..firsts).flat_map(|i| (i + 1..ranked.len()).map(move |j| (i, j)));
-        comparison.pairs = pairs.filter_map(|(i, j)| self.pair(&ranked[i], &ranked[j])).collect();
+        comparison.pairs = pairs.filter_map(|(i, j)| self.pair(&ranked[i], &ranked[j], cancelled)).collect();
+        if cancelled() {
+            return Err(EvalError::Cancelled);
+        }
         correct(&mut comparison.pairs);
         comparison.friedman = friedman_of(ranked);
+        Ok(())
     }
 
-    fn pair(&self, first: &Evaluation, second: &Evaluation) -> Option<Pair> {
+    fn pair(
+        &self,
+        first: &Evaluation,
+        second: &Evaluation,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Pair> {
         let common = Common::of(&[first, second]);
         let [a, b] = [common.predicted[0].as_slice(), common.predicted[1].as_slice()];
         let opinions = common.opinions.as_slice();
@@ -94,8 +108,9 @@ impl Question {
         let between = pearson(a, b)?;
         let difference = plcc_a - plcc_b;
         let plcc_bootstrap = (self.bootstrap.resamples > 0)
-            .then(|| self.bootstrap.run(&[a, b], opinions).difference([0, 1], difference, |f| f.plcc))
-            .flatten();
+            .then(|| self.bootstrap.run(&[a, b], opinions, cancelled))
+            .flatten()
+            .and_then(|resampled| resampled.difference([0, 1], difference, |f| f.plcc));
         let ranks = [spearman(a, opinions)?, spearman(b, opinions)?, spearman(a, b)?];
         let errors = [errors(a, opinions), errors(b, opinions)];
         Some(Pair {

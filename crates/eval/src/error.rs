@@ -52,6 +52,17 @@ pub enum TableError {
     TooLarge { table: String, bytes: u64, limit: u64 },
     #[error("{table} has {rows} rows, more than the {limit} that are read")]
     TooManyRows { table: String, rows: u64, limit: u64 },
+    #[error("{table} has {rows} rows of {columns} columns, more than the {limit} numbers that are read")]
+    TooManyNumbers { table: String, rows: u64, columns: usize, limit: u64 },
+    #[error("{table} needed more memory than the {} MiB that are allowed", limit >> 20)]
+    OutOfMemory { table: String, limit: u64 },
+    #[error(transparent)]
+    Memory(visus_video::budget::OverBudget),
+    /// In the words of the worker that read it.
+    #[error("{0}")]
+    Refused(String),
+    #[error("{table} took longer than the {:.0} s that are allowed", limit.as_secs_f64())]
+    TimedOut { table: String, limit: std::time::Duration },
     #[error("{table} is not a table that can be read: {reason}")]
     Malformed { table: String, reason: String },
     #[error("{table}: column '{column}' is {kind}, it must hold {wanted}")]

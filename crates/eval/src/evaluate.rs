@@ -3,13 +3,17 @@
 use std::fs::File;
 use std::path::Path;
 
+use visus_child::OpenedFile;
 use visus_engine::NamedModel;
+use visus_video::budget::Budget;
 
-use crate::onnx::{Batch, ModelFile, OnnxError, Runner};
+use crate::apart::{Apart, ApartError};
+use crate::onnx::worker::Task;
+use crate::onnx::{Batch, Limits, ModelFile, OnnxError, Runner};
 use crate::scorer::predict_all;
 use crate::stats::{Bootstrap, Figures, Interval, Resampled, join};
-use crate::table::{Table, Texts, Wanted};
-use crate::{EvalError, Scorer, Split};
+use crate::table::{Table, TableTask, Texts, Wanted};
+use crate::{EvalError, Scorer, Split, TableError};
 
 /// The column of opinion scores.
 const OPINIONS: &str = "mos";
@@ -24,6 +28,39 @@ pub fn open_table(path: &Path, scorers: &[Scorer]) -> Result<Table, EvalError> {
 /// The same of an opened file.
 pub fn read_table(name: String, path: &Path, file: File, scorers: &[Scorer]) -> Result<Table, EvalError> {
     Ok(Table::read(name, path, file, wanted(&|name| is_wanted(name, scorers)))?)
+}
+
+/// The same in a process of its own, with a limit on its memory: a table is foreign, and a few bytes can stand for many
+/// rows. Without a launcher it is read here.
+pub fn read_table_apart(
+    name: String,
+    path: &Path,
+    file: File,
+    scorers: &[Scorer],
+    runner: &Runner,
+    cancelled: impl Fn() -> bool,
+) -> Result<Table, EvalError> {
+    let Some(launcher) = &runner.launcher else { return read_table(name, path, file, scorers) };
+    let failed = |source: std::io::Error| TableError::Read { table: name.clone(), source };
+    let input = OpenedFile::new(&file, path).map_err(failed)?;
+    let mut numbers: Vec<String> = scorers.iter().flat_map(Scorer::readable).collect();
+    numbers.push(OPINIONS.to_owned());
+    let task =
+        Task::Table(TableTask { name: name.clone(), path: path.to_owned(), numbers, key: KEY.to_owned() });
+    let Limits { memory, time, .. } = runner.limits;
+    let run = Apart { launcher, memory, time }.run::<serde_json::Value>(&task, &[&input], cancelled);
+    let table = || name.clone();
+    let (_, output) = run.map_err(|error| match error {
+        ApartError::Cancelled => EvalError::Cancelled,
+        ApartError::TimedOut => TableError::TimedOut { table: table(), limit: time }.into(),
+        ApartError::OutOfMemory => TableError::OutOfMemory { table: table(), limit: memory }.into(),
+        ApartError::Failed(reason) => TableError::Refused(reason).into(),
+        ApartError::Process(reason) => TableError::Malformed { table: table(), reason }.into(),
+    })?;
+    let length = output.metadata().map_err(failed)?.len();
+    let wait = std::time::Duration::from_secs(10);
+    let _room = Budget::process().wait(length, &name, wait, &|| false).map_err(TableError::Memory)?;
+    Ok(Table::receive(output).map_err(failed)?)
 }
 
 fn is_wanted(name: &str, scorers: &[Scorer]) -> bool {
@@ -111,7 +148,8 @@ impl Question {
     ) -> Result<Evaluation, EvalError> {
         let mut evaluation = self.evaluate_plainly(scorer, table, cancelled)?;
         if self.bootstrap.resamples > 0 {
-            let resampled = self.bootstrap.run(&[&evaluation.predicted], &evaluation.opinions);
+            let resampled = self.bootstrap.run(&[&evaluation.predicted], &evaluation.opinions, cancelled);
+            let resampled = resampled.ok_or(EvalError::Cancelled)?;
             evaluation.intervals = Some(Intervals::of(&resampled, 0, &evaluation.figures));
         }
         Ok(evaluation)

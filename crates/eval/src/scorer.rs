@@ -53,6 +53,14 @@ impl Scorer {
         }
     }
 
+    /// The names of all columns that it would read.
+    pub(crate) fn readable(&self) -> Vec<String> {
+        match self {
+            Self::Onnx(_) => FEATURES.map(str::to_owned).to_vec(),
+            Self::Libvmaf(model) => model.model.features.iter().flat_map(spellings).collect(),
+        }
+    }
+
     /// Whether it reads a column.
     pub(crate) fn reads(&self, column: &str) -> bool {
         match self {

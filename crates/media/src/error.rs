@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use visus_engine::Side;
+use visus_video::budget::OverBudget;
 use visus_video::{FormatError, ReadError};
 
 /// What is wrong with a tool, a file, or a pair of files.
@@ -40,6 +41,8 @@ pub enum MediaError {
     Read(#[from] ReadError),
     #[error("{0}")]
     Picture(String),
+    #[error(transparent)]
+    Memory(OverBudget),
     #[error("the {side} video: {error}")]
     OneSide { side: Side, error: Box<MediaError> },
     #[error("the reference video: {reference}; the distorted video: {distorted}")]

@@ -10,7 +10,7 @@ use visus_video::Format;
 
 use crate::names::RequestedModel;
 use crate::range::{self, Moment, Range};
-use crate::{RequestError, Selection, Video};
+use crate::{BackendRequest, RequestError, Selection, Video};
 
 /// Everything that decides on a result.
 #[derive(Debug)]
@@ -74,19 +74,26 @@ pub struct Decoders {
     pub launcher: Option<PathBuf>,
     /// How long a child may be silent.
     pub limit: Duration,
+    /// How long it may run altogether.
+    pub total: Option<Duration>,
     /// What ffmpeg is needed for, as in "install ffmpeg to use …".
     pub purpose: String,
 }
 
 impl Default for Decoders {
     fn default() -> Self {
-        Self { launcher: None, limit: visus_media::DEFAULT_LIMIT, purpose: "encoded video".to_owned() }
+        Self {
+            launcher: None,
+            limit: visus_media::DEFAULT_LIMIT,
+            total: None,
+            purpose: "encoded video".to_owned(),
+        }
     }
 }
 
 impl Decoders {
-    pub(crate) fn launch(&self) -> Launch {
-        Launch { launcher: self.launcher.clone(), limit: self.limit, ..Launch::default() }
+    pub fn launch(&self) -> Launch {
+        Launch { launcher: self.launcher.clone(), limit: self.limit, total: self.total, ..Launch::default() }
     }
 }
 
@@ -102,6 +109,7 @@ pub struct RunOptions {
     pub from: Option<Moment>,
     pub to: Option<Moment>,
     pub level: Level,
+    pub backend: BackendRequest,
 }
 
 impl RunOptions {
@@ -111,7 +119,8 @@ impl RunOptions {
     }
 
     pub fn with_level(level: Level) -> Self {
-        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level }
+        let backend = BackendRequest::default();
+        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level, backend }
     }
 
     /// The part of the clip that is asked for, if any.
@@ -119,16 +128,16 @@ impl RunOptions {
         range::of(self.from, self.to, frame_rate)
     }
 
-    pub(crate) fn settings(&self, skip: [u64; 2]) -> Settings {
+    pub(crate) fn settings(&self, skip: [u64; 2]) -> Result<Settings, RequestError> {
         let defaults = Settings::default();
-        Settings {
+        Ok(Settings {
             threads: self.threads.unwrap_or(defaults.threads).max(1),
             subsample: self.subsample.max(1),
             range: self.frames.into(),
             skip_reference: skip[0],
             skip_distorted: skip[1],
-            backend: self.level.into(),
-        }
+            backend: self.backend.open(self.level)?,
+        })
     }
 }
 

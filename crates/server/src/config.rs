@@ -63,6 +63,10 @@ pub struct Limits {
     pub result_bytes: usize,
     /// How long a child may score.
     pub subprocess: Duration,
+    /// How long a decoder may run altogether.
+    pub job: Duration,
+    /// Bytes of memory for everything that takes much.
+    pub memory: u64,
 }
 
 impl Default for Limits {
@@ -73,6 +77,8 @@ impl Default for Limits {
             keep: Duration::from_secs(3600),
             result_bytes: 256 << 20,
             subprocess: Duration::from_secs(600),
+            job: Duration::from_secs(4 * 3600),
+            memory: crate::memory::usual(),
         }
     }
 }
@@ -87,6 +93,12 @@ pub struct Flags {
     pub http: bool,
     /// The program that starts children and dies with us, see [`visus_child::supervise`].
     pub launcher: Option<PathBuf>,
+    /// Bytes of memory, as `4G`.
+    pub memory: Option<String>,
+    /// Folders in which clients may have files written.
+    pub allow_write: Vec<PathBuf>,
+    /// Nothing is written, whatever else is allowed.
+    pub read_only: bool,
     /// The tools that are offered over MCP.
     pub offer: Offer,
     /// What `detail: auto` means over MCP: a summary, or the whole report where this stands in for the Python server.
@@ -103,6 +115,8 @@ pub struct Config {
     pub roots: Vec<PathBuf>,
     /// Folders that hold model files.
     pub model_dirs: Vec<PathBuf>,
+    /// Folders in which clients may have files written.
+    pub writable: Vec<PathBuf>,
     pub limits: Limits,
     pub level: Level,
     pub launcher: Option<PathBuf>,
@@ -135,6 +149,11 @@ pub fn environment(name: &str) -> Option<OsString> {
 }
 
 impl Config {
+    /// Makes the memory limit that of this process.
+    pub fn apply(&self) {
+        visus_video::budget::Budget::process().set_limit(self.limits.memory);
+    }
+
     pub fn read(flags: &Flags, env: Environment<'_>) -> Result<Self, ConfigError> {
         let path = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let binary = path("VMAF_BIN").or_else(|| flags.http.then(|| path("VMAFX_VMAF_BINARY")).flatten());
@@ -146,7 +165,8 @@ impl Config {
             binary,
             roots: roots(&root, env("VMAF_MCP_ALLOW"), model_dir.as_deref(), &flags.allow),
             model_dirs: std::iter::once(root.join("model")).chain(model_dir).collect(),
-            limits: limits(env)?,
+            writable: writable(flags, env),
+            limits: limits(flags, env)?,
             level: level(env)?,
             launcher: flags.launcher.clone(),
             offer: flags.offer.clone(),
@@ -169,12 +189,24 @@ fn roots(root: &Path, extra: Option<OsString>, model_dir: Option<&Path>, flags: 
     roots
 }
 
-fn limits(env: Environment<'_>) -> Result<Limits, ConfigError> {
+/// `--allow-write` and `VISUS_ALLOW_WRITE`, unless `--read-only` or `VISUS_READ_ONLY=1` says that there is nothing.
+fn writable(flags: &Flags, env: Environment<'_>) -> Vec<PathBuf> {
+    if flags.read_only || env("VISUS_READ_ONLY").is_some_and(|value| value == "1") {
+        return Vec::new();
+    }
+    let listed = env("VISUS_ALLOW_WRITE").unwrap_or_default();
+    let listed = std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
+    flags.allow_write.iter().cloned().chain(listed).collect()
+}
+
+fn limits(flags: &Flags, env: Environment<'_>) -> Result<Limits, ConfigError> {
     let defaults = Limits::default();
     Ok(Limits {
         slots: count("VMAF_MCP_MAX_CONCURRENT", env, defaults.slots)?,
         queue: count("VISUS_MAX_QUEUE", env, defaults.queue)?,
-        subprocess: subprocess_limit(env).unwrap_or(defaults.subprocess),
+        subprocess: seconds("VMAF_MCP_SUBPROCESS_TIMEOUT_S", env).unwrap_or(defaults.subprocess),
+        job: seconds("VISUS_JOB_TIMEOUT_S", env).unwrap_or(defaults.job),
+        memory: memory(flags, env)?.unwrap_or(defaults.memory),
         ..defaults
     })
 }
@@ -191,10 +223,17 @@ fn count(name: &'static str, env: Environment<'_>, default: usize) -> Result<usi
 }
 
 /// An unusable limit is no limit at all: the default stands.
-fn subprocess_limit(env: Environment<'_>) -> Option<Duration> {
-    let text = env("VMAF_MCP_SUBPROCESS_TIMEOUT_S")?;
+fn seconds(name: &str, env: Environment<'_>) -> Option<Duration> {
+    let text = env(name)?;
     let seconds: f64 = text.to_string_lossy().trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero())
+}
+
+fn memory(flags: &Flags, env: Environment<'_>) -> Result<Option<u64>, ConfigError> {
+    let listed = || env("VISUS_MEMORY").map(|value| ("VISUS_MEMORY", value.to_string_lossy().into_owned()));
+    let given = flags.memory.clone().map(|value| ("--memory", value)).or_else(listed);
+    let Some((name, value)) = given.filter(|(_, value)| !value.is_empty()) else { return Ok(None) };
+    crate::memory::parse(&value).map(Some).map_err(|reason| ConfigError::Value { name, value, reason })
 }
 
 fn level(env: Environment<'_>) -> Result<Level, ConfigError> {
@@ -265,6 +304,22 @@ mod tests {
             let limits = read(&[("VMAF_MCP_SUBPROCESS_TIMEOUT_S", text)]).unwrap().limits;
             assert_eq!(limits.subprocess.as_secs_f64(), seconds, "{text}");
         }
+    }
+
+    #[test]
+    fn memory_and_writing() {
+        let out = PathBuf::from("/out");
+        let flags = Flags { memory: Some("3G".into()), allow_write: vec![out.clone()], ..Flags::default() };
+        let env = [("VISUS_MEMORY", "1G"), ("VISUS_ALLOW_WRITE", "/more")];
+        let config = Config::read(&flags, &with(&env)).unwrap();
+        assert_eq!(config.limits.memory, 3 << 30);
+        assert_eq!(config.writable, [out, PathBuf::from("/more")]);
+        let config = Config::read(&Flags::default(), &with(&env[..1])).unwrap();
+        assert_eq!((config.limits.memory, config.writable.len()), (1 << 30, 0));
+        let closed = Flags { read_only: true, ..flags };
+        assert!(Config::read(&closed, &with(&env)).unwrap().writable.is_empty());
+        let error = Config::read(&Flags::default(), &with(&[("VISUS_MEMORY", "much")])).unwrap_err();
+        assert!(error.to_string().contains("VISUS_MEMORY") && error.to_string().contains("much"), "{error}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod error;
 pub mod http;
 pub mod jobs;
 pub mod mcp;
+mod memory;
 pub mod report;
 pub mod roots;
 mod server;

@@ -45,7 +45,7 @@ pub enum Started {
 
 impl Server {
     pub fn new(config: Config) -> Self {
-        let roots = Roots::new(&config.roots);
+        let roots = Roots::new(&config.roots).with_writable(&config.writable);
         let jobs = Jobs::new(config.limits);
         let probes = Probes::new(config.launcher.clone());
         Self(Arc::new(Inner { config, roots, jobs, probes, pictures: Pictures::default() }))

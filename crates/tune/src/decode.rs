@@ -26,7 +26,7 @@ pub(crate) fn source(
     let mut args = head();
     args.extend(source.input(window, None));
     args.extend(tail(&source.pix_fmt));
-    open(&source.path, &args, source.format, tools, cancel)
+    open(source.place(), &source.path, &args, source.format, tools, cancel)
 }
 
 /// Frames of an encode, in the format of the source it was made from.
@@ -45,7 +45,7 @@ pub(crate) fn encode(
     }
     args.extend(source.every_frame().map(OsString::from));
     args.extend(tail(&source.pix_fmt));
-    open(path, &args, source.format, tools, cancel)
+    open(path, path, &args, source.format, tools, cancel)
 }
 
 fn head() -> Vec<OsString> {
@@ -57,13 +57,14 @@ fn tail(pix_fmt: &str) -> [OsString; 5] {
 }
 
 fn open(
+    place: &Path,
     path: &Path,
     args: &[OsString],
     format: Format,
     tools: &Tools,
     cancel: &Cancel,
 ) -> Result<Box<dyn Frames>, TuneError> {
-    let files = Files { read: &[path], folder: None };
+    let files = Files { read: &[place], folder: None };
     let pipe = Pipe { stream: tools.stream(args, files, cancel)?, ended: false };
     let reader = raw_stream(&path.to_string_lossy(), pipe, format, ChromaRounding::Up)
         .map_err(|error| TuneError::Score { what: path.display().to_string(), reason: error.to_string() })?;

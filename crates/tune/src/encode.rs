@@ -24,9 +24,16 @@ pub struct Recipe {
 impl Recipe {
     /// ffmpeg's arguments for a window at a quality, without the program and the output.
     pub fn arguments(&self, source: &Source, window: Window, quality: i32) -> Vec<OsString> {
+        self.with_input(source.input(window, self.scale()), quality)
+    }
+
+    fn scale(&self) -> Option<String> {
+        self.size.map(|(width, height)| format!("scale={width}:{height}:flags=bicubic"))
+    }
+
+    fn with_input(&self, input: Vec<OsString>, quality: i32) -> Vec<OsString> {
         let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-y"].map(OsString::from).to_vec();
-        let scale = self.size.map(|(width, height)| format!("scale={width}:{height}:flags=bicubic"));
-        args.extend(source.input(window, scale));
+        args.extend(input);
         args.extend(["-an", "-sn", "-dn", "-map_metadata", "-1"].map(OsString::from));
         args.extend(self.adapter.arguments(quality, &self.choices).into_iter().map(OsString::from));
         args
@@ -41,7 +48,8 @@ impl Recipe {
     pub fn command(&self, source: &Source, window: Window, quality: i32, output: &Path) -> Vec<String> {
         let mut args = vec!["ffmpeg".to_owned()];
         let shown = |word: OsString| word.to_string_lossy().into_owned();
-        args.extend(self.arguments(source, window, quality).into_iter().map(shown));
+        let input = source.shown_input(window, self.scale());
+        args.extend(self.with_input(input, quality).into_iter().map(shown));
         args.extend(["-f".to_owned(), self.container().to_owned(), shown(file_url(output))]);
         args
     }
@@ -71,7 +79,7 @@ pub fn encode(
         ["-v", "error", "-nostats", "-progress", "pipe:1", "-f", recipe.container()].map(OsString::from),
     );
     args.push(file_url(output));
-    let files = Files { read: &[&source.path], folder: output.parent() };
+    let files = Files { read: &[source.place()], folder: output.parent() };
     let finished = tools.work(&args, files, cancel, frames)?;
     let failed = |reason: String| TuneError::Encode {
         encoder: recipe.adapter.name.to_owned(),

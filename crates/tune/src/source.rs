@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use visus_child::OpenedFile;
 use visus_engine::Cancel;
 use visus_media::Probe;
 use visus_video::{Chroma, Format};
@@ -30,7 +32,12 @@ pub struct RawShape {
 /// A video that can be encoded and measured.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// For people.
     pub path: PathBuf,
+    /// What is read: the path, or a handle that stays the same whatever the path leads to.
+    place: PathBuf,
+    /// Keeps the handle open.
+    _file: Option<Arc<OpenedFile>>,
     /// Size, chroma and depth in which it is measured.
     pub format: Format,
     /// The same by ffmpeg's name.
@@ -76,8 +83,37 @@ impl Source {
         cache: &Cache,
         cancel: &Cancel,
     ) -> Result<Self, TuneError> {
+        let file = File::open(path)
+            .map_err(|error| TuneError::Source { path: path.to_owned(), reason: error.to_string() })?;
+        Self::look(path, path, &file, raw, tools, cache, cancel)
+    }
+
+    /// The same of a file that was opened before. Its path is only shown.
+    pub fn from_file(
+        path: &Path,
+        file: &File,
+        raw: Option<RawShape>,
+        tools: &Tools,
+        cache: &Cache,
+        cancel: &Cancel,
+    ) -> Result<Self, TuneError> {
+        let opened = OpenedFile::new(file, path).map_err(|error| TuneError::io(path, error))?;
+        let mut source = Self::look(path, opened.path(), file, raw, tools, cache, cancel)?;
+        source._file = Some(Arc::new(opened));
+        Ok(source)
+    }
+
+    fn look(
+        path: &Path,
+        place: &Path,
+        file: &File,
+        raw: Option<RawShape>,
+        tools: &Tools,
+        cache: &Cache,
+        cancel: &Cancel,
+    ) -> Result<Self, TuneError> {
         let unreadable = |reason: String| TuneError::Source { path: path.to_owned(), reason };
-        let metadata = path.metadata().map_err(|error| unreadable(error.to_string()))?;
+        let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;
         if !metadata.is_file() {
             return Err(unreadable("it is not a regular file".to_owned()));
         }
@@ -88,11 +124,12 @@ impl Source {
         }
         let mut source = match raw {
             Some(raw) => Self::raw(path, raw, metadata.len())?,
-            None => Self::probed(path, tools, cancel)?,
+            None => Self::probed(path, place, tools, cancel)?,
         };
+        source.place = place.to_owned();
         source.bytes = metadata.len();
         source.every_frame = tools.every_frame();
-        source.digest = digest(path, &metadata, cache, cancel)?;
+        source.digest = digest(path, file, &metadata, cache, cancel)?;
         Ok(source)
     }
 
@@ -124,6 +161,8 @@ impl Source {
         let (pix_fmt, rate) = (raw.pix_fmt.clone(), raw.rate);
         let (path, demuxer, map) = (path.to_owned(), "rawvideo".to_owned(), "0:v:0".to_owned());
         Ok(Self {
+            place: path.clone(),
+            _file: None,
             path,
             format,
             pix_fmt,
@@ -139,9 +178,9 @@ impl Source {
         })
     }
 
-    fn probed(path: &Path, tools: &Tools, cancel: &Cancel) -> Result<Self, TuneError> {
+    fn probed(path: &Path, place: &Path, tools: &Tools, cancel: &Cancel) -> Result<Self, TuneError> {
         let unreadable = |reason: String| TuneError::Source { path: path.to_owned(), reason };
-        let probe = Probe::of(&tools.media, path, cancel).map_err(|error| match error {
+        let probe = Probe::of(&tools.media, place, cancel).map_err(|error| match error {
             visus_media::MediaError::Cancelled => TuneError::Cancelled,
             other => unreadable(other.to_string()),
         })?;
@@ -156,6 +195,8 @@ impl Source {
         let seekable = INDEXED.contains(&&*demuxer) && !probe.variable_rate;
         let (path, map) = (path.to_owned(), format!("0:{}", probe.stream));
         Ok(Self {
+            place: path.clone(),
+            _file: None,
             path,
             format,
             pix_fmt,
@@ -195,7 +236,28 @@ impl Source {
 
     /// The words that make ffmpeg read a window of it, and filter it. The seek goes a quarter of a frame before the first
     /// one wanted: time stamps may be rounded to milliseconds, and demuxers of raw video go to the nearest frame.
-    pub fn input(&self, window: Window, filter: Option<String>) -> Vec<OsString> {
+    pub(crate) fn input(&self, window: Window, filter: Option<String>) -> Vec<OsString> {
+        let pixels = visus_media::MAX_PIXELS.to_string();
+        self.input_from(&self.place, &["-max_pixels", &pixels], window, filter)
+    }
+
+    /// The same words for a person, with the path.
+    pub(crate) fn shown_input(&self, window: Window, filter: Option<String>) -> Vec<OsString> {
+        self.input_from(&self.path, &[], window, filter)
+    }
+
+    /// Where it is read, by a child.
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
+    }
+
+    fn input_from(
+        &self,
+        place: &Path,
+        limits: &[&str],
+        window: Window,
+        filter: Option<String>,
+    ) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec!["-protocol_whitelist".into(), "file,pipe".into()];
         if window.start > 0 && self.seekable {
             let seconds = (window.start as f64 - 0.25) / self.fps();
@@ -213,7 +275,8 @@ impl Source {
             ];
             args.extend(words.map(OsString::from));
         }
-        args.extend(["-i".into(), file_url(&self.path)]);
+        args.extend(limits.iter().map(OsString::from));
+        args.extend(["-i".into(), file_url(place)]);
         args.extend(["-map".into(), OsString::from(&self.map)]);
         args.extend(window.count.iter().flat_map(|count| ["-frames:v".into(), count.to_string().into()]));
         let counted = window.start > 0 && !self.seekable;
@@ -273,12 +336,13 @@ pub(crate) fn plain_pix_fmt(format: &Format) -> String {
 /// The hash of a file's bytes. It is remembered for as long as the file stays the same by size, time and place.
 fn digest(
     path: &Path,
+    file: &File,
     metadata: &std::fs::Metadata,
     cache: &Cache,
     cancel: &Cancel,
 ) -> Result<String, TuneError> {
     let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let place = std::fs::canonicalize(path).map_err(|error| TuneError::io(path, error))?;
+    let place = std::path::absolute(path).map_err(|error| TuneError::io(path, error))?;
     let key = Key::new(json!({
         "kind": "source",
         "path": place.to_string_lossy(),
@@ -289,7 +353,7 @@ fn digest(
     if let Some(known) = cache.get::<String>(&key) {
         return Ok(known);
     }
-    let digest = hash_file(path, cancel)?;
+    let digest = hash_file(path, file, cancel)?;
     // A file that was changed within the clock's grain could be taken for the old one.
     if modified
         .is_some_and(|time| UNIX_EPOCH.elapsed().is_ok_and(|now| now.saturating_sub(time).as_secs() >= 2))
@@ -310,9 +374,9 @@ fn inode(_metadata: &std::fs::Metadata) -> String {
     String::new()
 }
 
-fn hash_file(path: &Path, cancel: &Cancel) -> Result<String, TuneError> {
+fn hash_file(path: &Path, mut file: &File, cancel: &Cancel) -> Result<String, TuneError> {
     let fail = |error| TuneError::io(path, error);
-    let mut file = File::open(path).map_err(fail)?;
+    file.rewind().map_err(fail)?;
     let (mut hash, mut piece) = (Sha256::new(), vec![0; 1 << 20]);
     loop {
         if cancel.is_fired() {

@@ -2,11 +2,12 @@
 //!
 //! Three things see to that: dropping it removes it; where a launcher is configured, a janitor process removes it when we
 //! die however suddenly (see [`visus_child::sweep`]); and whoever opens a workspace beside it later removes folders
-//! whose owner is gone, as their lock shows.
+//! whose owner is gone, as their lock shows. Only folders that are surely ours are touched: by name, mode, owner, and a
+//! lock file with our own words in it.
 
 use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use visus_child::sweep::Janitor;
@@ -15,8 +16,8 @@ use crate::TuneError;
 
 const PREFIX: &str = ".visus-";
 const LOCK: &str = "lock";
-/// A folder without a lock this old was never finished.
-const UNFINISHED: Duration = Duration::from_secs(60);
+/// What stands in a lock file.
+const MAGIC: &[u8] = b"visus workspace 1\n";
 
 /// An owned folder.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Workspace {
         let fail = |error| TuneError::io(parent, error);
         std::fs::create_dir_all(parent).map_err(fail)?;
         sweep(parent);
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(fail)?;
+        let folder = private_folder(PREFIX, parent).map_err(fail)?;
         let path = folder.path().to_owned();
         let lock = take_lock(&path).map_err(fail)?;
         let janitor = launcher.map(|launcher| Janitor::start(launcher, &path)).transpose().map_err(fail)?;
@@ -63,7 +64,8 @@ impl Drop for Workspace {
 /// The lock appears under its name only when it is held.
 fn take_lock(folder: &Path) -> std::io::Result<File> {
     let fresh = folder.join("lock.new");
-    let file = File::create(&fresh)?;
+    let mut file = File::create(&fresh)?;
+    file.write_all(MAGIC)?;
     file.lock()?;
     std::fs::rename(fresh, folder.join(LOCK))?;
     Ok(file)
@@ -81,13 +83,36 @@ fn sweep(parent: &Path) {
 }
 
 fn is_abandoned(folder: &Path) -> bool {
-    match File::open(folder.join(LOCK)) {
-        Ok(lock) => lock.try_lock().is_ok(),
-        Err(_) => {
-            let made = folder.metadata().and_then(|metadata| metadata.modified());
-            made.is_ok_and(|made| SystemTime::now().duration_since(made).is_ok_and(|age| age > UNFINISHED))
-        }
+    let ours = folder.symlink_metadata().is_ok_and(|facts| facts.is_dir() && is_private(&facts));
+    ours && File::open(folder.join(LOCK)).is_ok_and(|lock| {
+        let mut start = Vec::new();
+        let read = (&lock).take(MAGIC.len() as u64 + 1).read_to_end(&mut start);
+        read.is_ok() && start == MAGIC && lock.try_lock().is_ok()
+    })
+}
+
+/// A fresh folder that nobody else may look into.
+pub(crate) fn private_folder(prefix: &str, parent: &Path) -> std::io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o700));
     }
+    builder.tempdir_in(parent)
+}
+
+/// Whether it belongs to this user, and to nobody else.
+#[cfg(unix)]
+pub(crate) fn is_private(facts: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    facts.uid() == rustix::process::geteuid().as_raw() && facts.mode() & 0o777 == 0o700
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_private(_facts: &std::fs::Metadata) -> bool {
+    true
 }
 
 /// Puts a finished file where it was asked for: by rename, or by a copy that is renamed where the places are on
@@ -107,7 +132,6 @@ pub(crate) fn move_into_place(from: &Path, to: &Path) -> Result<(), TuneError> {
 
 /// Writes a small file so that it appears complete.
 pub fn write_atomically(path: &Path, text: &str) -> Result<(), TuneError> {
-    use std::io::Write;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let fail = |error| TuneError::io(path, error);
     let mut file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(parent).map_err(fail)?;
@@ -130,19 +154,38 @@ fn set_usual_mode(_file: &File) {}
 mod tests {
     use super::*;
 
+    /// A folder that looks like one of ours.
+    fn folder(parent: &Path, name: &str, mode: u32, lock: Option<&[u8]>) -> PathBuf {
+        let path = parent.join(name);
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("half.mp4"), "x").unwrap();
+        if let Some(lock) = lock {
+            std::fs::write(path.join(LOCK), lock).unwrap();
+        }
+        #[cfg(unix)]
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        path
+    }
+
+    #[cfg(unix)]
     #[test]
-    fn what_is_left_behind_is_swept_and_what_is_used_is_not() {
+    fn what_is_left_behind_is_swept_and_what_is_used_or_foreign_is_not() {
         let parent = tempfile::tempdir().unwrap();
         let used = Workspace::new(parent.path(), None).unwrap();
+        assert!(is_private(&used.path().metadata().unwrap()));
         std::fs::write(used.file("half.mp4"), "x").unwrap();
-        let dead = parent.path().join(".visus-dead");
-        std::fs::create_dir(&dead).unwrap();
-        std::fs::write(dead.join(LOCK), "").unwrap();
-        std::fs::write(dead.join("half.mp4"), "x").unwrap();
-        let starting = parent.path().join(".visus-starting");
-        std::fs::create_dir(&starting).unwrap();
+        let dead = folder(parent.path(), ".visus-dead", 0o700, Some(MAGIC));
+        let foreign = [
+            folder(parent.path(), ".visus-notes", 0o755, None),
+            folder(parent.path(), ".visus-mine", 0o700, None),
+            folder(parent.path(), ".visus-lock", 0o700, Some(b"")),
+            folder(parent.path(), ".visus-open", 0o755, Some(MAGIC)),
+            folder(parent.path(), "other", 0o700, Some(MAGIC)),
+        ];
+        std::os::unix::fs::symlink(&foreign[4], parent.path().join(".visus-link")).unwrap();
         let second = Workspace::new(parent.path(), None).unwrap();
-        assert!(!dead.exists() && starting.exists() && used.file("half.mp4").exists());
+        assert!(!dead.exists() && used.file("half.mp4").exists());
+        assert!(foreign.iter().all(|folder| folder.join("half.mp4").exists()), "{foreign:?}");
         let paths = [used.path().to_owned(), second.path().to_owned()];
         drop((used, second));
         assert!(paths.iter().all(|path| !path.exists()));

@@ -9,7 +9,9 @@ use visus_tune::encoders::{self, Choices};
 use visus_tune::hull::Spacing;
 use visus_tune::samples::SamplePlan;
 use visus_tune::shots::{self, DetectSettings, Kind, PredictSettings, ShotSettings};
-use visus_tune::{CompareSettings, LadderSettings, Pooling, TuneError, charts, compare, ladder, manifest};
+use visus_tune::{
+    CompareSettings, LadderSettings, OutputFile, Pooling, TuneError, charts, compare, ladder, manifest,
+};
 
 fn comparison(encoders: &[&str], targets: &[f64]) -> CompareSettings {
     CompareSettings {
@@ -169,7 +171,7 @@ fn shots_get_settings_of_their_own_and_are_joined() {
             choices: Choices::default(),
             target: 92.0,
             pooling: Pooling::Mean,
-            output: Some(place.path("joined.mp4")),
+            output: Some(OutputFile::at(&place.path("joined.mp4")).unwrap()),
         };
         let plan = shots::tune(&lab, &source, &judge(&source), &found, &settings, &silent).unwrap();
         fits("shot-plan", &plan);

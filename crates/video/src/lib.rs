@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod budget;
 mod error;
 mod format;
 mod frame;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use visus_report::Precision;
 use visus_scoring::range::Moment;
-use visus_scoring::{Columns, RequestError, RunOptions, ScoreRequest, Selection, Video, Videos};
+use visus_scoring::{
+    BackendRequest, Columns, RequestError, RunOptions, ScoreRequest, Selection, Video, Videos,
+};
 use visus_video::Format;
 
 /// Measures how good a video looks: VMAF and its siblings, equal to libvmaf's, in pure Rust.
@@ -60,6 +62,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Serve agents: MCP on standard input and output
     Mcp(McpArgs),
+    /// Say what protects the server on this machine, what is found, and what to do about what is not
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -182,6 +186,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
+    /// Where features are computed: auto, cpu, cuda or cuda:N; scores are the same
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub backend: BackendRequest,
+
     /// No progress bar, no summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -191,7 +199,8 @@ impl RunArgs {
     pub fn options(&self) -> Result<RunOptions, RequestError> {
         let options = RunOptions::from_environment()?;
         let threads = self.threads.map(usize::from);
-        Ok(RunOptions { threads, subsample: self.subsample, frames: self.frames, ..options })
+        let (subsample, frames, backend) = (self.subsample, self.frames, self.backend);
+        Ok(RunOptions { threads, subsample, frames, backend, ..options })
     }
 }
 
@@ -294,6 +303,10 @@ pub struct BenchArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct SelftestArgs {
+    /// Compare only this backend: cpu at every level, cuda or cuda:N [default: cpu]
+    #[arg(long, value_name = "NAME", default_value_t = BackendRequest::Cpu)]
+    pub backend: BackendRequest,
+
     /// Print every figure, expected and got
     #[arg(short, long)]
     pub verbose: bool,
@@ -327,6 +340,9 @@ pub struct ServeArgs {
     pub engine: Option<visus_server::config::EngineKind>,
 
     #[command(flatten)]
+    pub limits: LimitArgs,
+
+    #[command(flatten)]
     pub offer: OfferArgs,
 }
 
@@ -351,6 +367,30 @@ impl OfferArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// Print findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What the server may take and touch.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct LimitArgs {
+    /// Memory for all jobs together, as 4G; what does not fit is refused or waits [default: VISUS_MEMORY, else half of the
+    /// machine's, or three quarters of the container's limit]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+
+    /// A folder in which clients may have files written, besides those of VISUS_ALLOW_WRITE; may be repeated [default: none]
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub allow_write: Vec<PathBuf>,
+
+    /// Write nothing for clients, whatever else is allowed
+    #[arg(long)]
+    pub read_only: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct McpArgs {
     /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
     #[arg(long, value_name = "ENGINE")]
@@ -359,6 +399,9 @@ pub struct McpArgs {
     /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     #[command(flatten)]
     pub offer: OfferArgs,

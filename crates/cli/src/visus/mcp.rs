@@ -4,28 +4,38 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use visus_server::config::{Config, Flags, Threading, environment, threading};
+use visus_server::config::{Config, EngineKind, Flags, Threading, environment, threading};
 use visus_server::{Server, mcp};
 
-use super::args::McpArgs;
+use super::args::{LimitArgs, McpArgs};
 
 /// How long threads that still wait for something may take at the end.
 const FAREWELL: Duration = Duration::from_millis(100);
 
 pub fn run(args: &McpArgs) -> Result<()> {
-    serve(&Flags {
-        engine: args.engine,
-        allow: args.allow.clone(),
+    let flags = flags(args.engine, &args.allow, &args.limits);
+    serve(&Flags { offer: args.offer.offer()?, ..flags })
+}
+
+/// What both kinds of server are started with.
+pub fn flags(engine: Option<EngineKind>, allow: &[PathBuf], limits: &LimitArgs) -> Flags {
+    Flags {
+        engine,
+        allow: allow.to_vec(),
         launcher: launcher(),
-        offer: args.offer.offer()?,
+        memory: limits.memory.clone(),
+        allow_write: limits.allow_write.clone(),
+        read_only: limits.read_only,
         ..Flags::default()
-    })
+    }
 }
 
 /// Serves standard input until it ends.
 pub fn serve(flags: &Flags) -> Result<()> {
     let runtime = runtime(threading(&environment)?)?;
-    let server = Server::new(Config::read(flags, &environment)?);
+    let config = Config::read(flags, &environment)?;
+    config.apply();
+    let server = Server::new(config);
     let served = runtime.block_on(mcp::stdio::serve(server));
     runtime.shutdown_timeout(FAREWELL);
     served.context("standard input and output")

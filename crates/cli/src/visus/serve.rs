@@ -8,13 +8,7 @@ use super::mcp;
 
 pub fn run(args: ServeArgs) -> Result<()> {
     let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };
-    let core = config::Flags {
-        offer: args.offer.offer()?,
-        engine: args.engine,
-        allow: args.allow,
-        http: true,
-        launcher: mcp::launcher(),
-        ..config::Flags::default()
-    };
+    let core = mcp::flags(args.engine, &args.allow, &args.limits);
+    let core = config::Flags { http: true, offer: args.offer.offer()?, ..core };
     Ok(http::serve(&flags, &core)?)
 }

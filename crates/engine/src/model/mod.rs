@@ -14,6 +14,7 @@ mod tests;
 mod transform;
 
 use std::path::PathBuf;
+use visus_video::budget::{Budget, Reservation};
 
 pub use bootstrap::{BootstrapScores, SUFFIXES as BOOTSTRAP_SUFFIXES};
 pub use builtin::{BUILTIN, Builtin, builtin};
@@ -160,8 +161,9 @@ impl NamedModel {
 
     /// Reads a model's JSON text. Of the specification, the source is not looked at.
     pub fn from_json(spec: &ModelSpec, label: String, text: &str) -> Result<Self, LoadError> {
-        let parsed = json::parse(text, spec.flags);
-        let mut loaded = parsed.map_err(|reason| LoadError::Json { label: label.clone(), reason })?;
+        let bad = |reason: String| LoadError::Json { label: label.clone(), reason };
+        let _room = room_to_parse(text).map_err(bad)?;
+        let mut loaded = json::parse(text, spec.flags).map_err(bad)?;
         let mut models: Vec<&mut Model> =
             std::iter::once(&mut loaded.main).chain(&mut loaded.siblings).collect();
         for overload in &spec.overloads {
@@ -207,14 +209,29 @@ fn known_versions() -> String {
 }
 
 /// The largest model file that is read; the largest known one has 0.4 MB.
-const MAX_MODEL_BYTES: u64 = 64 << 20;
+pub const MAX_MODEL_BYTES: u64 = 4 << 20;
+
+/// What a tree of JSON values takes for each byte of text: a digit and a comma become a value of 32 bytes, in a list that
+/// doubles when it is full.
+const PARSED_PER_BYTE: u64 = 40;
+
+/// Room for the parsed text of a model, if it has a size that models have.
+fn room_to_parse(text: &str) -> Result<Reservation, String> {
+    let bytes = text.len() as u64;
+    if bytes > MAX_MODEL_BYTES {
+        return Err(format!("it has {bytes} bytes, more than the {MAX_MODEL_BYTES} that are read"));
+    }
+    let wait = std::time::Duration::from_secs(10);
+    let room = Budget::process().wait(bytes * PARSED_PER_BYTE, "reading the model", wait, &|| false);
+    room.map_err(|error| error.to_string())
+}
 
 fn read_text(path: &PathBuf) -> Result<String, LoadError> {
     use std::io::Read;
     let fail = |source| LoadError::Read { path: path.clone(), source };
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(fail)?;
-    file.take(MAX_MODEL_BYTES).read_to_string(&mut text).map_err(fail)?;
+    file.take(MAX_MODEL_BYTES + 1).read_to_string(&mut text).map_err(fail)?;
     Ok(text)
 }
 

@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::path::{Component, Path};
 
-use super::OnnxError;
 use super::wire::{Malformed, fields, put_bytes};
+use super::{Folder, OnnxError};
 
-/// A copy of the model with all its data inside. `folder` is where the model lies.
-pub(super) fn inlined(name: &str, model: &[u8], folder: &Path, limit: u64) -> Result<Vec<u8>, OnnxError> {
-    let mut files = Files { name, folder, left: limit, known: HashMap::new() };
+/// A copy of the model with all its data inside, of at most `limit` bytes more. `folder` is where the model lies.
+pub(super) fn inlined(
+    name: &str,
+    model: &[u8],
+    folder: Option<&Folder>,
+    limit: u64,
+) -> Result<Vec<u8>, OnnxError> {
+    let mut files = Files { name, folder, limit, left: limit, known: HashMap::new() };
     rewritten(model, Message::Model, &mut files)
 }
 
@@ -56,7 +60,9 @@ fn rewritten(bytes: &[u8], message: Message, files: &mut Files<'_>) -> Result<Ve
 
 struct Files<'a> {
     name: &'a str,
-    folder: &'a Path,
+    folder: Option<&'a Folder>,
+    limit: u64,
+    /// Bytes that may still be put into the model. Every use of a file counts: many tensors may share one.
     left: u64,
     known: HashMap<String, Vec<u8>>,
 }
@@ -129,32 +135,26 @@ impl Files<'_> {
             let wanted = format!("{length} bytes at {} are wanted, it has {}", place.offset, all.len());
             self.refuse(&place.location, wanted)
         })?;
-        Ok(&all[place.offset as usize..end as usize])
+        self.left = self.left.checked_sub(length).ok_or_else(|| {
+            let reason =
+                format!("the model's tensors have more than the {} bytes that are allowed", self.limit);
+            self.refuse(&place.location, reason)
+        })?;
+        Ok(&self.known[&place.location][place.offset as usize..end as usize])
     }
 
-    /// Symbolic links and `..` do not lead out of the folder.
-    fn read(&mut self, location: &str) -> Result<Vec<u8>, OnnxError> {
-        let relative = Path::new(location);
-        let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-        if location.is_empty() || !relative.components().all(plain) {
-            return Err(self.refuse(location, "it must lie in the model's own folder"));
-        }
-        let real =
-            |path: &Path| path.canonicalize().map_err(|error| self.refuse(location, error.to_string()));
-        let (folder, path) = (real(self.folder)?, real(&self.folder.join(relative))?);
-        if !path.starts_with(&folder) {
-            return Err(self.refuse(location, "it must lie in the model's own folder"));
-        }
-        let file = std::fs::File::open(&path).map_err(|error| self.refuse(location, error.to_string()))?;
-        let facts = file.metadata().map_err(|error| self.refuse(location, error.to_string()))?;
-        if !facts.is_file() || facts.len() > self.left {
-            let reason = format!("it must be a file of at most {} bytes, it has {}", self.left, facts.len());
+    fn read(&self, location: &str) -> Result<Vec<u8>, OnnxError> {
+        let refuse = |reason: std::io::Error| self.refuse(location, reason.to_string());
+        let folder =
+            self.folder.ok_or_else(|| self.refuse(location, "it must lie in the model's own folder"))?;
+        let file = folder.file(location).map_err(refuse)?;
+        let length = file.metadata().map_err(refuse)?.len();
+        if length > self.limit {
+            let reason = format!("it must be a file of at most {} bytes, it has {length}", self.limit);
             return Err(self.refuse(location, reason));
         }
         let mut bytes = Vec::new();
-        let read = file.take(self.left).read_to_end(&mut bytes);
-        read.map_err(|error| self.refuse(location, error.to_string()))?;
-        self.left -= bytes.len() as u64;
+        file.take(self.limit).read_to_end(&mut bytes).map_err(refuse)?;
         Ok(bytes)
     }
 }

@@ -3,10 +3,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use visus_video::budget::{Budget, Reservation};
+
 use super::scan::{Input, Scan, scan};
-use super::{ALLOWED, Batch, OnnxError, external, python_shape};
+use super::{ALLOWED, Batch, Folder, OnnxError, external, python_shape};
 
 /// What a model may take.
 #[derive(Clone, Copy, Debug)]
@@ -34,29 +37,60 @@ pub struct ModelFile {
     pub outputs: Vec<String>,
     /// Rows are independent of each other.
     pub rowwise: bool,
+    /// What its bytes take, for as long as a copy of it is there.
+    room: Option<Arc<Reservation>>,
+}
+
+/// Room for a model's bytes.
+fn room(name: &str, bytes: u64) -> Result<Reservation, OnnxError> {
+    let what = format!("model {name}");
+    let wait = Duration::from_secs(10);
+    Budget::process().wait(bytes, &what, wait, &|| false).map_err(OnnxError::Memory)
 }
 
 impl ModelFile {
-    /// Reads and checks a file.
+    /// Reads and checks a file by its name. Its further data may lie beside it.
     pub fn open(path: &Path, limits: &Limits) -> Result<Self, OnnxError> {
         let name = path.display().to_string();
         let fail = |source| OnnxError::Read { name: name.clone(), source };
+        let folder = Folder::open(path.parent().unwrap_or(Path::new(""))).map_err(fail)?;
         let file = File::open(path).map_err(fail)?;
-        Self::read(name, file, path.parent().unwrap_or(Path::new("")), limits)
+        Self::read(name, file, Some(&folder), limits)
     }
 
-    /// Reads and checks an opened file. `folder` is where its further data may lie.
-    pub fn read(name: String, file: File, folder: &Path, limits: &Limits) -> Result<Self, OnnxError> {
+    /// Reads and checks an opened file. `folder` is where its further data may lie; without it there is none.
+    pub fn read(
+        name: String,
+        file: File,
+        folder: Option<&Folder>,
+        limits: &Limits,
+    ) -> Result<Self, OnnxError> {
+        let fail = |source| OnnxError::Read { name: name.clone(), source };
+        let length = file.metadata().map_err(fail)?.len();
+        if length > limits.bytes {
+            return Err(OnnxError::TooLarge { name, bytes: length, limit: limits.bytes });
+        }
+        // Of a file with data outside, both the parts and the whole are there for a moment.
+        let mut room = room(&name, length.saturating_mul(2))?;
         let mut bytes = Vec::new();
-        let read = file.take(limits.bytes + 1).read_to_end(&mut bytes);
-        read.map_err(|source| OnnxError::Read { name: name.clone(), source })?;
-        Self::from_bytes(name, bytes, folder, limits)
+        file.take(limits.bytes + 1).read_to_end(&mut bytes).map_err(fail)?;
+        let mut model = Self::from_bytes(name, bytes, folder, limits)?;
+        if model.bytes.len() as u64 > room.bytes() {
+            room = self::room(&model.name, model.bytes.len() as u64)?;
+        }
+        model.room = Some(Arc::new(room));
+        Ok(model)
+    }
+
+    /// A model that has all its data inside.
+    pub(super) fn in_one_piece(name: String, bytes: Vec<u8>, limits: &Limits) -> Result<Self, OnnxError> {
+        Self::from_bytes(name, bytes, None, limits)
     }
 
     pub fn from_bytes(
         name: String,
         bytes: Vec<u8>,
-        folder: &Path,
+        folder: Option<&Folder>,
         limits: &Limits,
     ) -> Result<Self, OnnxError> {
         if bytes.len() as u64 > limits.bytes {
@@ -66,11 +100,10 @@ impl ModelFile {
         if let Some(operator) = scan.operators.iter().find(|operator| !ALLOWED.contains(&operator.as_str())) {
             return Err(OnnxError::Operator { name, operator: operator.clone() });
         }
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let left = limits.bytes - bytes.len() as u64;
         let bytes = if scan.has_external { external::inlined(&name, &bytes, folder, left)? } else { bytes };
         let Scan { inputs, outputs, rowwise, .. } = scan;
-        Ok(Self { name, bytes, inputs, outputs, rowwise })
+        Ok(Self { name, bytes, inputs, outputs, rowwise, room: None })
     }
 
     /// SHA-256 of the model with all its data.

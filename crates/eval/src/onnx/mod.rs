@@ -8,6 +8,7 @@
 mod batch;
 mod external;
 mod file;
+mod folder;
 mod operators;
 mod runner;
 mod scan;
@@ -19,6 +20,7 @@ pub mod worker;
 
 pub use batch::{Batch, Output, python_shape};
 pub use file::{Limits, ModelFile};
+pub use folder::Folder;
 pub use operators::ALLOWED;
 pub use runner::Runner;
 pub use scan::Input;
@@ -52,6 +54,8 @@ pub enum OnnxError {
     TimedOut { name: String, limit: std::time::Duration },
     #[error("model {name} needed more memory than the {} MiB that are allowed", limit >> 20)]
     OutOfMemory { name: String, limit: u64 },
+    #[error(transparent)]
+    Memory(visus_video::budget::OverBudget),
     #[error("cancelled")]
     Cancelled,
     #[error("the process for model {name} cannot be run: {reason}")]

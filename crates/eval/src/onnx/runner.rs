@@ -1,16 +1,19 @@
 //! Our side of a run in a child process.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use visus_child::{ChildCommand, Finished, RunError, Sandbox};
+use visus_child::OpenedFile;
+use visus_video::budget::Budget;
 
-use super::worker::{Answer, MARKER, MODEL, ROWS, TASK, Task, output_name, read_numbers};
+use super::worker::{OnnxTask, Task};
 use super::{Batch, Limits, ModelFile, OnnxError, Output, Session};
+use crate::apart::{Apart, ApartError, filled};
 
 /// Where models run.
 #[derive(Clone, Debug, Default)]
 pub struct Runner {
-    /// A program that answers to [`MARKER`] and to [`visus_child::supervise::MARKER`]. Without one, models run within this
+    /// A program that answers to [`MARKER`](super::worker::MARKER) and to [`visus_child::supervise::MARKER`]. Without one, models run within this
     /// process: a panic is caught, but memory and time are not limited.
     pub launcher: Option<PathBuf>,
     pub limits: Limits,
@@ -51,79 +54,44 @@ impl Runner {
         cancelled: impl Fn() -> bool,
     ) -> Result<Vec<Output>, OnnxError> {
         let fail = |reason: String| OnnxError::Process { name: model.name.clone(), reason };
-        let folder = tempfile::Builder::new().prefix("visus-onnx-").tempdir();
-        let folder = folder.map_err(|error| fail(format!("no temporary folder: {error}")))?;
-        self.hand_over(folder.path(), model, batch).map_err(|error| fail(error.to_string()))?;
-        let command = ChildCommand {
-            program: launcher.to_path_buf(),
-            args: vec![MARKER.into(), folder.path().into()],
-            limit: self.limits.time,
-            launcher: Some(launcher.to_path_buf()),
-            sandbox: Sandbox {
-                write: vec![folder.path().to_path_buf()],
-                memory: Some(self.limits.memory),
-                file_bytes: Some(self.limits.memory),
-                ..Sandbox::default()
-            },
-            ..ChildCommand::default()
-        };
-        let finished = visus_child::run(&command, cancelled, || {}).map_err(|error| match error {
-            RunError::Start(error) => fail(error.to_string()),
-            RunError::TimedOut => OnnxError::TimedOut { name: model.name.clone(), limit: self.limits.time },
-            RunError::Cancelled => OnnxError::Cancelled,
-        })?;
-        self.take_back(folder.path(), model, &finished)
-    }
-
-    fn hand_over(&self, folder: &Path, model: &ModelFile, batch: &Batch) -> std::io::Result<()> {
-        let task = Task {
+        let place = |bytes: &[u8]| filled(bytes).map_err(|error| fail(format!("no temporary file: {error}")));
+        let inputs: [OpenedFile; 2] = [place(&model.bytes)?, place(bytemuck::cast_slice(&batch.data))?];
+        let task = Task::Onnx(OnnxTask {
             name: model.name.clone(),
             input: batch.input.clone(),
             row_shape: batch.row_shape.clone(),
             rows: batch.rows,
             fixed: batch.fixed.clone(),
             threads: self.threads(),
-            memory: self.limits.memory,
-        };
-        std::fs::write(folder.join(MODEL), &model.bytes)?;
-        std::fs::write(folder.join(ROWS), bytemuck::cast_slice(&batch.data))?;
-        std::fs::write(folder.join(TASK), serde_json::to_vec(&task)?)
+        });
+        let apart = Apart { launcher, memory: self.limits.memory, time: self.limits.time };
+        let name = || model.name.clone();
+        let run = apart.run::<Vec<(String, Vec<usize>)>>(&task, &inputs.each_ref(), cancelled);
+        let (shapes, file) = run.map_err(|error| match error {
+            ApartError::Process(reason) => fail(reason),
+            ApartError::TimedOut => OnnxError::TimedOut { name: name(), limit: self.limits.time },
+            ApartError::Cancelled => OnnxError::Cancelled,
+            ApartError::OutOfMemory => OnnxError::OutOfMemory { name: name(), limit: self.limits.memory },
+            ApartError::Failed(reason) => OnnxError::Run { name: name(), reason },
+        })?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let _room = Budget::process().reserve(length, "a model's output").map_err(OnnxError::Memory)?;
+        outputs(shapes, file).map_err(|error| fail(error.to_string()))
     }
+}
 
-    fn take_back(
-        &self,
-        folder: &Path,
-        model: &ModelFile,
-        finished: &Finished,
-    ) -> Result<Vec<Output>, OnnxError> {
-        let name = model.name.clone();
-        if finished.code != 0 {
-            return Err(self.ended(name, finished));
-        }
-        let answer = serde_json::from_str(finished.stdout.trim());
-        let answer =
-            answer.map_err(|error| OnnxError::Process { name: name.clone(), reason: error.to_string() })?;
-        let shapes = match answer {
-            Answer::Outputs(shapes) => shapes,
-            Answer::Error(reason) => return Err(OnnxError::Run { name, reason }),
-        };
-        let read = |(index, (output, shape)): (usize, (String, Vec<usize>))| {
-            let data = read_numbers(&folder.join(output_name(index)));
-            let fail =
-                |error: std::io::Error| OnnxError::Process { name: name.clone(), reason: error.to_string() };
-            Ok(Output { name: output, shape, data: data.map_err(fail)? })
-        };
-        shapes.into_iter().enumerate().map(read).collect()
+/// The outputs stand one after another. Their sizes are the worker's word, and the file must agree.
+fn outputs(shapes: Vec<(String, Vec<usize>)>, mut file: std::fs::File) -> std::io::Result<Vec<Output>> {
+    let length = file.metadata()?.len();
+    let size = |shape: &[usize]| shape.iter().try_fold(size_of::<f32>(), |all, size| all.checked_mul(*size));
+    let sizes: Option<u64> = shapes.iter().map(|(_, shape)| Some(size(shape)? as u64)).sum();
+    if sizes != Some(length) {
+        return Err(std::io::Error::other("its output does not have the size that it says"));
     }
-
-    /// A child that did not end by itself.
-    fn ended(&self, name: String, finished: &Finished) -> OnnxError {
-        let starved =
-            finished.stderr.contains("memory allocation of") || finished.stderr.contains("capacity overflow");
-        if starved {
-            return OnnxError::OutOfMemory { name, limit: self.limits.memory };
-        }
-        let last = finished.stderr.lines().last().unwrap_or_default();
-        OnnxError::Run { name, reason: format!("its process ended with {}: {last}", finished.code) }
-    }
+    let read = |(name, shape): (String, Vec<usize>)| {
+        let mut data = vec![0f32; shape.iter().product()];
+        file.read_exact(bytemuck::cast_slice_mut(&mut data))?;
+        Ok(Output { name, shape, data })
+    };
+    shapes.into_iter().map(read).collect()
 }

@@ -60,7 +60,8 @@ fn linear(weights: Vec<u8>) -> Vec<u8> {
 }
 
 fn read(bytes: Vec<u8>, folder: &Path) -> Result<ModelFile, OnnxError> {
-    ModelFile::from_bytes("m.onnx".to_owned(), bytes, folder, &Limits::default())
+    let folder = Folder::open(folder).unwrap();
+    ModelFile::from_bytes("m.onnx".to_owned(), bytes, Some(&folder), &Limits::default())
 }
 
 fn rows(rows: usize, width: usize) -> Batch {
@@ -163,6 +164,6 @@ fn damage_is_an_error_and_never_a_panic() {
 fn size_has_a_limit() {
     let bytes = linear(tensor("w", &[3, 1], &[1.0; 3]));
     let limits = Limits { bytes: bytes.len() as u64 - 1, ..Limits::default() };
-    let error = ModelFile::from_bytes("m".to_owned(), bytes, Path::new("."), &limits).unwrap_err();
+    let error = ModelFile::from_bytes("m".to_owned(), bytes, None, &limits).unwrap_err();
     assert!(matches!(error, OnnxError::TooLarge { .. }), "{error}");
 }

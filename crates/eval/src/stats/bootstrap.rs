@@ -43,21 +43,30 @@ pub struct Resampled {
 }
 
 impl Bootstrap {
-    /// Resamples rows of predictions (a list for each model) and opinion scores.
-    pub fn run(&self, models: &[&[f64]], opinions: &[f64]) -> Resampled {
+    /// Resamples rows of predictions (a list for each model) and opinion scores. `None` once it is cancelled, which is asked
+    /// before every resample.
+    pub fn run(
+        &self,
+        models: &[&[f64]],
+        opinions: &[f64],
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Resampled> {
         let rows = opinions.len().min(MOST_ROWS);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(16) as u32;
         let part = |first: u32| -> Vec<(u32, Vec<Option<Figures>>)> {
-            let mine = (first..self.resamples).step_by(threads as usize);
+            let mine = (first..self.resamples).step_by(threads as usize).take_while(|_| !cancelled());
             mine.map(|index| (index, self.resample(index, rows, models, opinions))).collect()
         };
         let mut all: Vec<_> = std::thread::scope(|scope| {
             let parts: Vec<_> = (0..threads).map(|first| scope.spawn(move || part(first))).collect();
             parts.into_iter().flat_map(join).collect()
         });
+        if all.len() < self.resamples as usize {
+            return None;
+        }
         all.sort_by_key(|(index, _)| *index);
         let figures = all.into_iter().map(|(_, figures)| figures).collect();
-        Resampled { figures, scale: (rows as f64 / opinions.len() as f64).sqrt() }
+        Some(Resampled { figures, scale: (rows as f64 / opinions.len() as f64).sqrt() })
     }
 
     fn resample(&self, index: u32, rows: usize, models: &[&[f64]], opinions: &[f64]) -> Vec<Option<Figures>> {

@@ -54,14 +54,16 @@ fn intervals_hold_the_value_and_do_not_depend_on_threads() {
     let good: Vec<f64> = opinions.iter().zip(&noise).map(|(a, b)| a + b / 4.0).collect();
     let bad: Vec<f64> = opinions.iter().zip(&noise).map(|(a, b)| a + 3.0 * b).collect();
     let bootstrap = Bootstrap { resamples: 200, seed: 3 };
-    let resampled = bootstrap.run(&[&good, &bad], &opinions);
+    let resampled = bootstrap.run(&[&good, &bad], &opinions, &|| false).unwrap();
     let value = Figures::of(&good, &opinions).unwrap();
     let other = Figures::of(&bad, &opinions).unwrap();
     let interval = resampled.interval(0, value.plcc, |f| f.plcc).unwrap();
     assert!(interval.low < value.plcc && value.plcc < interval.high);
     let (difference, chance) = resampled.difference([0, 1], value.plcc - other.plcc, |f| f.plcc).unwrap();
     assert!(difference.low > 0.0 && chance < 0.02);
-    assert_eq!(bootstrap.run(&[&good], &opinions).interval(0, value.plcc, |f| f.plcc), Some(interval));
+    let again = bootstrap.run(&[&good], &opinions, &|| false).unwrap();
+    assert_eq!(again.interval(0, value.plcc, |f| f.plcc), Some(interval));
+    assert!(bootstrap.run(&[&good], &opinions, &|| true).is_none());
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn the_interval_of_many_rows_is_as_narrow_as_theory_says() {
     let opinions: Vec<f64> = (0..count).map(|_| normal()).collect();
     let predicted: Vec<f64> = opinions.iter().map(|o| o + normal()).collect();
     let plcc = pearson(&predicted, &opinions).unwrap();
-    let interval = Bootstrap { resamples: 1000, seed: 1 }.run(&[&predicted], &opinions);
+    let interval = Bootstrap { resamples: 1000, seed: 1 }.run(&[&predicted], &opinions, &|| false).unwrap();
     let interval = interval.interval(0, plcc, |f| f.plcc).unwrap();
     let expected = 2.0 * 1.96 * (1.0 - plcc * plcc) / (count as f64).sqrt();
     let ratio = (interval.high - interval.low) / expected;

@@ -5,6 +5,7 @@ mod pages;
 mod parquet_file;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod write;
 
 use std::fs::File;
@@ -14,12 +15,20 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::error::TableError;
+pub(crate) use transfer::TableTask;
 pub use write::{Cell, TableWriter};
 
-/// Larger files are not read.
-const MAX_BYTES: u64 = 8 << 30;
+/// Larger Parquet files are not read; CSV is read row by row, whatever its size.
+const MAX_BYTES: u64 = 2 << 30;
 /// More rows are not read.
 const MAX_ROWS: u64 = 100_000_000;
+/// More numbers are not kept: 2 GiB.
+const MAX_NUMBERS: u64 = 256 << 20;
+/// More columns have no names that anybody reads.
+const MAX_COLUMNS: usize = 10_000;
+/// A longer key is none, and all keys together are bounded: a dictionary says a long key with a few bits for each row.
+const MAX_KEY: usize = 4096;
+const MAX_KEY_BYTES: usize = 1 << 30;
 
 /// Columns of a table.
 #[derive(Debug, Default)]
@@ -65,12 +74,21 @@ impl Texts {
         self.ends.is_empty()
     }
 
-    pub fn push(&mut self, text: Option<&[u8]>) {
+    /// Adds a text. A text that is too long, or one too many, is refused in words.
+    pub fn push(&mut self, text: Option<&[u8]>) -> Result<(), String> {
+        let length = text.map_or(0, <[u8]>::len);
+        if length > MAX_KEY {
+            return Err(format!("row {}: a key has {length} bytes, more than {MAX_KEY}", self.len() + 1));
+        }
+        if self.bytes.len() + length > MAX_KEY_BYTES {
+            return Err(format!("its keys have more than {MAX_KEY_BYTES} bytes"));
+        }
         match text {
             Some(text) => self.bytes.extend_from_slice(text),
             None => self.missing.push(self.ends.len()),
         }
         self.ends.push(self.bytes.len());
+        Ok(())
     }
 
     pub fn get(&self, row: usize) -> Option<&[u8]> {
@@ -92,10 +110,9 @@ impl Table {
     /// Reads an opened file under a name for people.
     pub fn read(name: String, path: &Path, file: File, wanted: Wanted<'_>) -> Result<Self, TableError> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-        let bytes = read_all(&name, file)?;
         match ending.as_deref() {
-            Some("csv") => csv_file::read(name, &bytes, wanted),
-            Some("parquet" | "pq") => parquet_file::read(name, bytes, wanted),
+            Some("csv") => csv_file::read(name, file, wanted),
+            Some("parquet" | "pq") => parquet_file::read(name.clone(), read_all(&name, file)?, wanted),
             _ => Err(TableError::Ending { path: path.to_path_buf() }),
         }
     }
@@ -116,7 +133,20 @@ fn read_all(name: &str, file: File) -> Result<Bytes, TableError> {
     if bytes > MAX_BYTES {
         return Err(TableError::TooLarge { table: name.to_owned(), bytes, limit: MAX_BYTES });
     }
-    let mut content = Vec::with_capacity(bytes as usize);
+    let mut content = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut content).map_err(fail)?;
     Ok(content.into())
+}
+
+/// Whether a table of this size is read.
+fn check_size(name: &str, rows: u64, columns: usize) -> Result<(), TableError> {
+    let table = name.to_owned();
+    if rows > MAX_ROWS {
+        return Err(TableError::TooManyRows { table, rows, limit: MAX_ROWS });
+    }
+    let numbers = rows.saturating_mul(columns as u64);
+    if numbers > MAX_NUMBERS {
+        return Err(TableError::TooManyNumbers { table, rows, columns, limit: MAX_NUMBERS });
+    }
+    Ok(())
 }

@@ -15,7 +15,7 @@ pub(super) struct ZstdPages<R> {
 }
 
 /// The largest page that is unpacked; writers make pages of one megabyte.
-const MAX_PAGE: u64 = 1 << 30;
+const MAX_PAGE: u64 = 256 << 20;
 
 impl<R: PageReader> PageReader for ZstdPages<R> {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
@@ -65,8 +65,10 @@ fn unpacked(packed: &Bytes, plain: usize) -> Result<Bytes> {
     if !tail.is_empty() {
         let mut decoder =
             ruzstd::decoding::StreamingDecoder::new(tail).map_err(|error| bad(error.to_string()))?;
-        let read = (&mut decoder).take(MAX_PAGE).read_to_end(&mut out);
-        read.map_err(|error| bad(error.to_string()))?;
+        let read = (&mut decoder).take(MAX_PAGE + 1).read_to_end(&mut out);
+        if read.map_err(|error| bad(error.to_string()))? as u64 > MAX_PAGE {
+            return Err(bad(format!("it has more than {MAX_PAGE} bytes")));
+        }
     }
     Ok(out.into())
 }

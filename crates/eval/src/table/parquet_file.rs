@@ -15,7 +15,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescPtr;
 
 use super::pages::ZstdPages;
-use super::{MAX_ROWS, Table, Texts, Wanted};
+use super::{MAX_COLUMNS, Table, Texts, Wanted, check_size};
 use crate::error::TableError;
 use crate::stats::join;
 
@@ -32,13 +32,15 @@ fn read_unguarded(name: &str, bytes: Bytes, wanted: Wanted<'_>) -> Result<Table,
     let reader = SerializedFileReader::new(bytes.clone()).map_err(bad)?;
     let rows = reader.metadata().file_metadata().num_rows();
     let rows = u64::try_from(rows).unwrap_or(u64::MAX);
-    if rows > MAX_ROWS {
-        return Err(TableError::TooManyRows { table: name.to_owned(), rows, limit: MAX_ROWS });
-    }
+    check_size(name, rows, 0)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let file = ParquetFile { name, bytes, groups: reader.metadata().row_groups(), rows: rows as usize };
     let mut table = Table { name: name.to_owned(), rows: rows as usize, ..Table::default() };
     let columns: Vec<(usize, ColumnDescPtr)> = (0..).zip(schema.columns().iter().cloned()).collect();
+    if columns.len() > MAX_COLUMNS {
+        let reason = format!("it has {} columns, more than {MAX_COLUMNS}", columns.len());
+        return Err(TableError::Malformed { table: name.to_owned(), reason });
+    }
     table.known = columns.iter().map(|(_, column)| column.path().string()).collect();
     let columns: Vec<_> = columns
         .into_iter()
@@ -46,6 +48,7 @@ fn read_unguarded(name: &str, bytes: Bytes, wanted: Wanted<'_>) -> Result<Table,
             (wanted.numbers)(&column.path().string()) || column.path().string() == wanted.key
         })
         .collect();
+    check_size(name, rows, columns.len())?;
     let read = std::thread::scope(|scope| {
         let file = &file;
         let start = |(index, column): &(usize, ColumnDescPtr)| {
@@ -96,7 +99,8 @@ impl ParquetFile<'_> {
         }
         let mut values = match is_key {
             true => Values::Texts(Texts::default()),
-            false => Values::Numbers(Vec::with_capacity(self.rows)),
+            // The number of rows is the file's word; room is taken for what is read.
+            false => Values::Numbers(Vec::new()),
         };
         for group in self.groups {
             let reader = self.reader(group, index, column)?;
@@ -163,7 +167,10 @@ impl ParquetFile<'_> {
         if !plain {
             return Err(self.kind(column, wanted));
         }
-        let push = |value: Option<f64>| out.push(value.unwrap_or(f64::NAN));
+        let push = |value: Option<f64>| {
+            out.push(value.unwrap_or(f64::NAN));
+            Ok(())
+        };
         match reader {
             ColumnReader::DoubleColumnReader(reader) => self.each(reader, column, group, |v: &f64| *v, push),
             ColumnReader::FloatColumnReader(reader) => {
@@ -202,7 +209,7 @@ impl ParquetFile<'_> {
         match reader {
             ColumnReader::ByteArrayColumnReader(reader) => {
                 self.each(reader, column, group, Clone::clone, |value| {
-                    out.push(value.as_ref().map(|value: &parquet::data_type::ByteArray| value.data()));
+                    out.push(value.as_ref().map(|value: &parquet::data_type::ByteArray| value.data()))
                 })
             }
             ColumnReader::Int32ColumnReader(reader) => {
@@ -226,7 +233,7 @@ impl ParquetFile<'_> {
         column: &ColumnDescPtr,
         group: &RowGroupMetaData,
         convert: impl Fn(&T::T) -> V,
-        mut take: impl FnMut(Option<V>),
+        mut take: impl FnMut(Option<V>) -> Result<(), String>,
     ) -> Result<(), TableError> {
         let highest = column.max_def_level();
         let mut left = usize::try_from(group.num_rows()).map_err(|error| self.bad(error))?;
@@ -241,14 +248,15 @@ impl ParquetFile<'_> {
                 return Ok(());
             }
             let mut present = values.iter();
-            if highest == 0 {
-                present.for_each(|value| take(Some(convert(value))));
+            let taken = if highest == 0 {
+                present.try_for_each(|value| take(Some(convert(value))))
             } else {
-                levels.iter().for_each(|level| {
+                levels.iter().try_for_each(|level| {
                     let value = if *level == highest { present.next() } else { None };
-                    take(value.map(&convert));
-                });
-            }
+                    take(value.map(&convert))
+                })
+            };
+            taken.map_err(|reason| self.bad(reason))?;
             left -= records.min(left);
         }
         Ok(())

@@ -36,6 +36,8 @@ pub enum TinyError {
          and width"
     )]
     Input { name: String, shape: String },
+    #[error("model {name} takes pictures of {shape}, more than the {MOST_PIXELS} pixels that are allowed")]
+    TooManyPixels { name: String, shape: String },
     #[error("model {name} takes {expected} features, its description names {given}: {names}")]
     FeatureCount { name: String, expected: usize, given: usize, names: String },
     #[error("model {name} wants the feature '{feature}', which no metric provides")]
@@ -71,6 +73,9 @@ pub enum TinyError {
     #[error("cancelled")]
     Cancelled,
 }
+
+/// The most pixels of a picture that a model takes; a file of a hundred bytes can claim any number.
+pub(crate) const MOST_PIXELS: usize = 16 << 20;
 
 /// How a small model is used.
 #[derive(Clone, Debug, Default)]
@@ -183,7 +188,13 @@ fn kind(file: &ModelFile, sidecar: &Sidecar) -> Result<Kind, TinyError> {
                 _ => Ok(Kind::Features(names)),
             }
         }
-        [_, Some(1), Some(height), Some(width)] => Ok(Kind::Picture { width: *width, height: *height }),
+        [_, Some(1), Some(height), Some(width)] => match height.checked_mul(*width) {
+            Some(pixels) if pixels <= MOST_PIXELS => Ok(Kind::Picture { width: *width, height: *height }),
+            _ => Err(TinyError::TooManyPixels {
+                name: file.name.clone(),
+                shape: format!("[N, 1, {height}, {width}]"),
+            }),
+        },
         other => {
             let size = |size: &Option<usize>| size.map_or("?".to_owned(), |size| size.to_string());
             let shape = format!("[{}]", other.iter().map(size).collect::<Vec<_>>().join(", "));

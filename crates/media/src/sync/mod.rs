@@ -97,9 +97,11 @@ pub(crate) fn start(streams: [Stream; 2], request: Request) -> Result<Started, M
     let grid = Grid::for_formats(streams[0].source.format(), streams[1].source.format());
     let capacity = capacity(streams.each_ref().map(|stream| stream.source.format()));
     let log = Arc::new(Mutex::new(Log { sync: request.sync, ..Log::default() }));
-    let pools =
-        streams.each_ref().map(|stream| Pool::new(*stream.source.format(), capacity + 2 * UNDERWAY + 4));
-    let threads = Arc::new(Threads::new(request.halt.clone(), pools.clone()));
+    let held = capacity + 2 * UNDERWAY + 4;
+    let formats = streams.each_ref().map(|stream| stream.source.format());
+    let room = crate::memory::reserve(formats, &streams[0].target.format, held, &request.cancel)?;
+    let pools = formats.map(|format| Pool::new(*format, held));
+    let threads = Arc::new(Threads::new(request.halt.clone(), pools.clone(), room));
     let (outputs, receivers): (Vec<Sender<Given>>, Vec<Receiver<Given>>) =
         (0..2).map(|_| bounded(UNDERWAY)).unzip();
     let sources = [0, 1].map(|side| Paired::new(&streams[side], receivers[side].clone(), &threads));

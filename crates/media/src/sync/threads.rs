@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use visus_engine::Cancel;
 use visus_video::Pool;
+use visus_video::budget::Reservation;
 
 use crate::MediaError;
 
@@ -15,11 +16,13 @@ pub struct Threads {
     pub(super) halt: Cancel,
     pools: [Pool; 2],
     handles: Mutex<Vec<JoinHandle<()>>>,
+    /// What frames and decoders take.
+    _room: Reservation,
 }
 
 impl Threads {
-    pub(super) fn new(halt: Cancel, pools: [Pool; 2]) -> Self {
-        Self { halt, pools, handles: Mutex::new(Vec::new()) }
+    pub(super) fn new(halt: Cancel, pools: [Pool; 2], room: Reservation) -> Self {
+        Self { halt, pools, handles: Mutex::new(Vec::new()), _room: room }
     }
 
     pub(super) fn spawn(&self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), MediaError> {

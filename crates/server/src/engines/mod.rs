@@ -54,7 +54,7 @@ pub struct ScoreTask {
     pub masks: [Option<u64>; 2],
     pub notes: Vec<String>,
     /// A small ONNX model beside the others.
-    pub tiny: Option<tiny::TinyTask>,
+    pub tiny: Option<tiny::TinyRequest>,
 }
 
 /// Common test conditions that were asked for. Their models and metrics are the last ones of the selection; an executable
@@ -102,7 +102,7 @@ pub fn video(opened: Opened) -> Video {
 
 /// How decoders of encoded video are started.
 pub fn decoders(launcher: Option<std::path::PathBuf>, limit: Duration) -> Decoders {
-    Decoders { launcher, limit, purpose: "vmaf_score_encoded".to_owned() }
+    Decoders { launcher, limit, purpose: "vmaf_score_encoded".to_owned(), ..Decoders::default() }
 }
 
 /// What is said of a backend that is not there.

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use visus_engine::{FeatureSpec, Outcome, Scores};
-use visus_eval::onnx::Runner;
-use visus_eval::tiny::{Kind, Scored, TinyError, TinyModel};
+use visus_eval::onnx::{Folder, ModelFile, Runner};
+use visus_eval::tiny::{Kind, Scored, Sidecar, TinyError, TinyModel, TinyOptions};
 use visus_report::score::ModelFacts;
 use visus_scoring::RunOptions;
 use visus_video::Source;
@@ -12,6 +12,42 @@ use visus_video::Source;
 use crate::ToolError;
 use crate::error::chain;
 use crate::jobs::Context;
+use crate::roots::{Opened, shown};
+
+/// A model that was asked for: its files are open, and are read when the job runs. A queue of jobs holds no models.
+#[derive(Debug)]
+pub struct TinyRequest {
+    pub model: Opened,
+    /// Where the model keeps further data.
+    pub folder: Option<Folder>,
+    /// The description beside the model.
+    pub sidecar: Option<Opened>,
+    pub options: TinyOptions,
+    pub runner: Runner,
+}
+
+impl TinyRequest {
+    /// Reads and checks the model. Whatever is wrong with it or its options is wrong with the request.
+    pub fn read(self) -> Result<TinyTask, ToolError> {
+        let Opened { path, file } = self.model;
+        let sidecar = match self.sidecar {
+            Some(sidecar) => Sidecar::read(&shown(&sidecar.path), sidecar.file).map_err(refusal)?,
+            None => Sidecar::default(),
+        };
+        let file = ModelFile::read(shown(&path), file, self.folder.as_ref(), &self.runner.limits);
+        let file = file.map_err(|error| refusal(error.into()))?;
+        let model = TinyModel::new(file, sidecar, self.options).map_err(refusal)?;
+        model.metrics().map_err(refusal)?;
+        Ok(TinyTask { model, runner: self.runner })
+    }
+}
+
+fn refusal(error: TinyError) -> ToolError {
+    match error {
+        TinyError::Cancelled => ToolError::Cancelled,
+        other => ToolError::Refused(chain(&other)),
+    }
+}
 
 /// A checked model and where it runs.
 #[derive(Debug)]

@@ -6,6 +6,8 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value};
 
+use super::large;
+
 /// The header that carries the id of a request.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -93,22 +95,23 @@ impl IntoResponse for Answer {
     }
 }
 
-/// A JSON answer that may be large: it is made and written on a blocking thread.
+/// A JSON answer of a result that takes `bytes` of memory.
 pub async fn written(
     status: StatusCode,
     id: RequestId,
+    bytes: usize,
     make: impl FnOnce() -> Map<String, Value> + Send + 'static,
 ) -> Response<Body> {
-    let text = tokio::task::spawn_blocking(move || with_id(make(), &id)).await;
-    match text {
-        Ok(text) => {
-            let mut response = Response::new(Body::from(text));
+    match large::text(bytes, move || Some(with_id(make(), &id).into_bytes())).await {
+        Ok(Some(text)) => {
+            let mut response = text.into_response();
             *response.status_mut() = status;
             response.headers_mut().insert(header::CONTENT_TYPE, JSON);
             response
         }
-        Err(_) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written")
+        Ok(None) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be written")
             .into_response(),
+        Err(refusal) => refusal.into_response(),
     }
 }
 

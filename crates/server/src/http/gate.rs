@@ -37,7 +37,7 @@ pub fn client_left() -> Answer {
 /// The outermost layer.
 pub async fn pass(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response<Body> {
     let id = RequestId::new();
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (method, path) = (request.method().clone(), shown(request.uri().path()));
     let span = tracing::info_span!("request", request_id = id.as_str());
     request.extensions_mut().insert(id.clone());
     let answer = async {
@@ -50,6 +50,16 @@ pub async fn pass(State(gate): State<Arc<Gate>>, mut request: Request, next: Nex
         response
     };
     answer::finish(answer.instrument(span).await, &id)
+}
+
+/// The longest part of a path that stands in a log line; anybody can send any path.
+const SHOWN_PATH: usize = 200;
+
+fn shown(path: &str) -> String {
+    match path.char_indices().nth(SHOWN_PATH) {
+        Some((end, _)) => format!("{}… ({} bytes)", &path[..end], path.len()),
+        None => path.to_owned(),
+    }
 }
 
 /// Probes come every few seconds and are not worth a line.

@@ -13,8 +13,8 @@ use super::answer::Answer;
 use super::meters::{self, Gauges};
 
 /// The process is alive.
-pub async fn healthz() -> Answer {
-    Answer::ok(json!({ "status": "healthy" }))
+pub async fn healthz(State(app): State<Arc<App>>) -> Answer {
+    Answer::ok(json!({ "status": "healthy", "sandbox": app.sandbox }))
 }
 
 /// New work would be taken.

@@ -13,7 +13,7 @@ use visus_report::libvmaf::Format;
 
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
-use super::{App, score};
+use super::{App, large, score};
 use crate::Started;
 use crate::jobs::{Status, View};
 use crate::report::{Detail, Output};
@@ -58,7 +58,8 @@ pub async fn get(State(app): State<Arc<App>>, Extension(request): Extension<Requ
         Ok(view) => view,
         Err(answer) => return answer.into_response(),
     };
-    written(StatusCode::OK, request, move || {
+    let bytes = if let Status::Done(output) = &view.status { output.bytes() } else { 0 };
+    written(StatusCode::OK, request, bytes, move || {
         let mut body = state(&view);
         if let Status::Done(output) = &view.status {
             let result = app.core.finished(output, &view.id, None, Detail::Full);
@@ -115,8 +116,9 @@ pub async fn report(
         .and_then(|format| Ok((format, finished(view(&app, id)?)?)));
     match prepared {
         Ok(("json", (id, output))) => {
+            let bytes = output.bytes();
             let whole = move || app.core.finished(&output, &id, Some(Detail::Full), Detail::Full);
-            written(StatusCode::OK, request, whole).await
+            written(StatusCode::OK, request, bytes, whole).await
         }
         Ok(("html", (id, output))) => page(id, output).await,
         Ok((format, (_, output))) => text_report(format, output).await,
@@ -146,18 +148,17 @@ fn finished(view: View) -> Result<(String, Arc<Output>), Answer> {
 
 /// The page, under the policy that it also carries itself.
 async fn page(id: String, output: Arc<Output>) -> Response {
-    let page = tokio::task::spawn_blocking(move || output.score().and_then(|report| report.html(&id))).await;
-    match page {
-        Ok(Some(page)) => {
-            let headers = [
-                (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
-                (header::CONTENT_SECURITY_POLICY, visus_report::html::content_security_policy()),
-            ];
-            (headers, page).into_response()
-        }
-        Ok(None) => Answer::bad_request("this job's result is JSON only").into_response(),
-        Err(_) => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
-            .into_response(),
+    let policy = visus_report::html::content_security_policy();
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    let source = Arc::clone(&output);
+    match made(&output, move || source.score().and_then(|report| report.html(&id).map(String::into_bytes)))
+        .await
+    {
+        Ok(text) => (headers, text).into_response(),
+        Err(answer) => answer.into_response(),
     }
 }
 
@@ -166,11 +167,22 @@ async fn text_report(format: &'static str, output: Arc<Output>) -> Response {
         "csv" => ("text/csv; charset=utf-8", Format::Csv),
         _ => ("application/xml", Format::Xml),
     };
-    let text = tokio::task::spawn_blocking(move || output.score().map(|report| report.write(format))).await;
-    match text {
-        Ok(Some(Ok(text))) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
-        Ok(None) => Answer::bad_request("this job's result is JSON only").into_response(),
-        _ => Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written")
-            .into_response(),
+    let source = Arc::clone(&output);
+    let write = move || source.score().and_then(|report| report.write(format).ok());
+    match made(&output, write).await {
+        Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
+        Err(answer) => answer.into_response(),
     }
+}
+
+/// A text of a score; other results have none.
+async fn made(
+    output: &Output,
+    make: impl FnOnce() -> Option<Vec<u8>> + Send + 'static,
+) -> Result<large::Text, Answer> {
+    if output.score().is_none() {
+        return Err(Answer::bad_request("this job's result is JSON only"));
+    }
+    let broken = || Answer::error(StatusCode::INTERNAL_SERVER_ERROR, "the report could not be written");
+    large::text(output.bytes(), make).await?.ok_or_else(broken)
 }

@@ -1,7 +1,7 @@
 //! Accepting connections, speaking HTTP/1.1 on them, and stopping gracefully.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,16 +13,17 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use super::connections::{Connections, Seat};
 use super::settings::{Limits, StartError};
 use super::socket::{self, Peer, Socket};
 use super::spoken::{self, Spoken};
 
 /// Time for a TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// The largest head of a request, in bytes.
 const HEAD_BYTES: usize = 64 << 10;
@@ -43,25 +44,6 @@ pub struct Service {
     pub limits: Limits,
 }
 
-/// The connections that are open.
-#[derive(Clone, Debug)]
-pub struct Connections {
-    open: Arc<Semaphore>,
-    most: usize,
-}
-
-impl Connections {
-    pub fn new(most: usize) -> Self {
-        Self { open: Arc::new(Semaphore::new(most)), most }
-    }
-
-    /// Waits until none is open.
-    pub async fn none(&self) {
-        let most = u32::try_from(self.most).unwrap_or(u32::MAX);
-        let _ = self.open.acquire_many(most).await;
-    }
-}
-
 /// Accepts until `stop` is set; connections that are open then finish what they are at and close.
 pub async fn accept(
     listener: TcpListener,
@@ -69,30 +51,53 @@ pub async fn accept(
     connections: Connections,
     mut stop: watch::Receiver<bool>,
 ) {
+    let mut spare = spare();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => return,
         };
         match accepted {
-            Ok((stream, _)) => take(stream, &service, &connections, &stop),
+            Ok((stream, peer)) => take(stream, peer.ip(), &service, &connections, &stop),
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
+                drop(spare.take());
+                refuse_one(&listener, service.tls.is_none()).await;
+                spare = self::spare();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
-fn take(stream: TcpStream, service: &Service, connections: &Connections, stop: &watch::Receiver<bool>) {
-    match Arc::clone(&connections.open).try_acquire_owned() {
-        Ok(permit) => {
-            tokio::spawn(connection(stream, service.clone(), stop.clone(), permit));
+/// A descriptor that is kept back: without any, a client could not even be told.
+fn spare() -> Option<(std::io::PipeReader, std::io::PipeWriter)> {
+    std::io::pipe().ok()
+}
+
+/// Answers one waiting client with the descriptor that was kept back.
+async fn refuse_one(listener: &TcpListener, plain: bool) {
+    let Ok(Ok((stream, _))) = tokio::time::timeout(ACCEPT_PAUSE, listener.accept()).await else { return };
+    if plain {
+        turn_away(stream).await;
+    }
+}
+
+fn take(
+    stream: TcpStream,
+    address: IpAddr,
+    service: &Service,
+    connections: &Connections,
+    stop: &watch::Receiver<bool>,
+) {
+    match connections.seat(address.to_canonical()) {
+        Some(seat) => {
+            tokio::spawn(connection(stream, service.clone(), stop.clone(), seat));
         }
-        Err(_) if service.tls.is_none() => {
+        None if service.tls.is_none() => {
             tokio::spawn(turn_away(stream));
         }
-        Err(_) => {}
+        None => {}
     }
 }
 
@@ -103,18 +108,13 @@ async fn turn_away(mut stream: TcpStream) {
     socket::close(stream).await;
 }
 
-async fn connection(
-    stream: TcpStream,
-    service: Service,
-    stop: watch::Receiver<bool>,
-    _open: OwnedSemaphorePermit,
-) {
+async fn connection(stream: TcpStream, service: Service, stop: watch::Receiver<bool>, seat: Seat) {
     let socket = Socket::new(stream, service.limits.stalled_write);
     let peer = socket.peer();
     match service.tls.clone() {
-        None => converse(socket, peer, &service, stop).await,
+        None => converse(socket, peer, &service, stop, seat).await,
         Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(socket)).await {
-            Ok(Ok(stream)) => converse(stream, peer, &service, stop).await,
+            Ok(Ok(stream)) => converse(stream, peer, &service, stop, seat).await,
             Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
             Err(_) => tracing::debug!("TLS handshake took too long"),
         },
@@ -122,12 +122,17 @@ async fn connection(
 }
 
 /// Serves requests on one connection, one after the other.
-async fn converse<T>(stream: T, peer: Peer, service: &Service, mut stop: watch::Receiver<bool>)
+async fn converse<T>(stream: T, peer: Peer, service: &Service, mut stop: watch::Receiver<bool>, seat: Seat)
 where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let app = service.app.clone();
+    let evicted = seat.evicted();
+    let spoke = Arc::new(Notify::new());
+    let heard = Arc::clone(&spoke);
     let answer = service_fn(move |request: Request<Incoming>| {
+        seat.speaks();
+        heard.notify_one();
         let mut request = request.map(axum::body::Body::new);
         request.extensions_mut().insert(peer.clone());
         app.clone().oneshot(request)
@@ -138,7 +143,9 @@ where
         .header_read_timeout(service.limits.head)
         .max_header_size(HEAD_BYTES)
         .serve_connection(TokioIo::new(Spoken::new(stream)), answer);
-    let mut stopping = false;
+    let (mut stopping, mut silent) = (false, true);
+    let first_head = tokio::time::sleep(service.limits.first_head);
+    tokio::pin!(first_head);
     let result = loop {
         tokio::select! {
             result = poll_fn(|context| connection.poll_without_shutdown(context)) => break result,
@@ -146,6 +153,9 @@ where
                 stopping = true;
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
             }
+            () = spoke.notified(), if silent => silent = false,
+            () = &mut first_head, if silent => return,
+            () = evicted.cancelled(), if silent => return,
         }
     };
     if let Err(error) = result {

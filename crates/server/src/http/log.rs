@@ -105,6 +105,16 @@ fn name(level: Level) -> &'static str {
     }
 }
 
+/// The longest text of one field: lines are read by people and collectors, and clients decide what stands in them.
+const LONGEST: usize = 2000;
+
+fn bounded(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 struct Collect<'a>(&'a mut Map<String, Value>);
 
 impl Collect<'_> {
@@ -115,11 +125,11 @@ impl Collect<'_> {
 
 impl Visit for Collect<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.put(field, json!(format!("{value:?}")));
+        self.put(field, json!(bounded(&format!("{value:?}"))));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, json!(value));
+        self.put(field, json!(bounded(value)));
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
@@ -151,7 +161,7 @@ mod tests {
         let layer = Lines(move |line: &str| sink.lock().unwrap().push_str(line));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             let span = tracing::info_span!("request", request_id = "0123abcd");
-            span.in_scope(|| tracing::warn!(status = 404_u64, "not\nthere"));
+            span.in_scope(|| tracing::warn!(status = 404_u64, path = "p".repeat(60_000), "not\nthere"));
         });
         let text = lines.lock().unwrap().clone();
         assert_eq!(text.matches('\n').count(), 1);
@@ -160,6 +170,7 @@ mod tests {
         assert_eq!(line["message"], "not\nthere");
         assert_eq!(line["request_id"], "0123abcd");
         assert_eq!(line["status"], 404);
+        assert_eq!(line["path"].as_str().unwrap().chars().count(), LONGEST + 1);
         assert!(line["timestamp"].as_str().unwrap().ends_with('Z'));
     }
 

@@ -1,4 +1,4 @@
-//! The HTTP door: REST at `/v1`, MCP at `/mcp`, health, metrics and the description of it all.
+//! The HTTP front end: REST at `/v1`, MCP at `/mcp`, health, metrics and the description of it all.
 //!
 //! A request passes the gate (id, names, size, token), then its route. Every answer is JSON with the request's id, whoever
 //! refused. A client that leaves drops its route's future, and with it the work it asked for.
@@ -6,10 +6,13 @@
 mod answer;
 mod auth;
 mod body;
+mod connections;
+mod descriptors;
 mod events;
 mod gate;
 mod health;
 mod jobs;
+mod large;
 mod listen;
 mod log;
 mod mcp;
@@ -44,7 +47,7 @@ use crate::jobs::Owner;
 use crate::mcp::http::{McpService, Options};
 pub use auth::Access;
 use meters::Meters;
-pub use settings::{Flags, Settings, StartError};
+pub use settings::{Flags, MIN_TOKEN, Settings, StartError};
 pub use start::serve;
 
 /// What the routes share.
@@ -57,23 +60,25 @@ pub(crate) struct App {
     pub meters: Meters,
     pub draining: AtomicBool,
     pub limits: settings::Limits,
+    /// What holds child processes back on this machine.
+    pub sandbox: Vec<String>,
 }
 
-/// A door with its port open, not yet answering.
-pub struct Door {
+/// The server with its port open, not yet answering.
+pub struct HttpServer {
     listener: TcpListener,
     service: listen::Service,
     app: Arc<App>,
     shutdown: CancellationToken,
 }
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Door").field("listener", &self.listener).finish_non_exhaustive()
+        f.debug_struct("HttpServer").field("listener", &self.listener).finish_non_exhaustive()
     }
 }
 
-impl Door {
+impl HttpServer {
     /// Checks everything that can be wrong and opens the port.
     pub async fn bind(settings: Settings, core: Server) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
@@ -88,6 +93,7 @@ impl Door {
             meters: Meters::default(),
             draining: AtomicBool::new(false),
             limits,
+            sandbox: visus_child::Protections::detect().active(),
         };
         let app = Arc::new(app);
         let gate = gate::Gate { access: settings.access, names: settings.names };
@@ -106,7 +112,8 @@ impl Door {
         let Self { listener, service, app, shutdown } = self;
         let drain = service.limits.drain;
         let (stopping, watcher) = watch::channel(false);
-        let connections = listen::Connections::new(service.limits.connections);
+        let connections =
+            connections::Connections::new(service.limits.connections, service.limits.connections_of_one);
         let accept = tokio::spawn(listen::accept(listener, service, connections.clone(), watcher));
         stop().await;
         tracing::info!("stopping: no new work is taken, what runs may finish");

@@ -3,6 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 
 use super::answer::Answer;
+use crate::roots::PathError;
 use crate::{Fault, ToolError};
 
 /// The status and text of a failure.
@@ -20,7 +21,7 @@ pub fn refusal(error: &ToolError) -> Answer {
 
 fn status(error: &ToolError) -> StatusCode {
     match (error.fault(), error) {
-        (_, ToolError::Closing) => StatusCode::SERVICE_UNAVAILABLE,
+        (_, ToolError::Closing | ToolError::Path(PathError::Exhausted)) => StatusCode::SERVICE_UNAVAILABLE,
         (Fault::Request, _) => StatusCode::BAD_REQUEST,
         (Fault::NotFound, _) => StatusCode::NOT_FOUND,
         (Fault::Busy, _) => StatusCode::TOO_MANY_REQUESTS,

@@ -58,9 +58,11 @@ async fn answer(app: &App, id: RequestId, body: Body) -> Result<Response, Answer
     };
     // Dropping the handle, as happens when the client leaves, ends the job.
     let output = handle.wait().await.map_err(|error| refusal(&error))?;
+    let bytes = output.bytes();
     let (server, job) = (app.core.clone(), handle.id().to_owned());
     // Over HTTP the whole report is the default.
-    Ok(written(StatusCode::OK, id, move || server.finished(&output, &job, None, Detail::Full)).await)
+    let whole = move || server.finished(&output, &job, None, Detail::Full);
+    Ok(written(StatusCode::OK, id, bytes, whole).await)
 }
 
 /// The request's body as an object.

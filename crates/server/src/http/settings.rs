@@ -18,6 +18,9 @@ pub const HOSTS: &str = "VMAFX_MCP_HTTP_HOSTS";
 
 const DEFAULT_PORT: u16 = 8080;
 
+/// The shortest token that is taken where others than this machine can try.
+pub const MIN_TOKEN: usize = 16;
+
 /// What the command line says; it goes before the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -44,6 +47,16 @@ pub enum StartError {
     )]
     OpenToTheWorld { address: IpAddr },
     #[error(
+        "refusing to listen on {address} with {NO_AUTH}=1: without a token only a loopback address is served; unset {NO_AUTH}, \
+         or bind 127.0.0.1"
+    )]
+    NoAuthForTheWorld { address: IpAddr },
+    #[error(
+        "refusing to listen on {address} with a token of {length} characters: it must have at least {MIN_TOKEN}; make one with \
+         `openssl rand -hex 32`"
+    )]
+    WeakToken { address: IpAddr, length: usize },
+    #[error(
         "{given} is set but {missing} is not: TLS needs both, a certificate chain and its key, as PEM files"
     )]
     HalfTls { given: &'static str, missing: &'static str },
@@ -53,6 +66,8 @@ pub enum StartError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("no random numbers from the operating system: {0}")]
     Random(String),
+    #[error(transparent)]
+    Config(crate::config::ConfigError),
     #[error("{0}")]
     Other(String),
 }
@@ -77,13 +92,17 @@ pub struct Settings {
 /// Bounds against clients that are slow, many or silent.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Time for a request's head, and the longest idle time between two requests.
+    /// Time for the first request's head: a connection that asks nothing is not kept.
+    pub first_head: std::time::Duration,
+    /// Time for a further request's head, and the longest idle time between two requests.
     pub head: std::time::Duration,
     /// Time for a request's whole body.
     pub body: std::time::Duration,
     /// How long a client may take nothing of an answer.
     pub stalled_write: std::time::Duration,
     pub connections: usize,
+    /// Of these, from one address.
+    pub connections_of_one: usize,
     /// How long running work may go on after a stop signal.
     pub drain: std::time::Duration,
 }
@@ -92,12 +111,28 @@ impl Default for Limits {
     fn default() -> Self {
         let seconds = std::time::Duration::from_secs;
         Self {
+            first_head: seconds(5),
             head: seconds(30),
             body: seconds(60),
             stalled_write: seconds(60),
-            connections: 1024,
+            connections: MOST_CONNECTIONS,
+            connections_of_one: MOST_CONNECTIONS / 2,
             drain: seconds(30),
         }
+    }
+}
+
+/// More connections than this are not taken, however many descriptors there are.
+const MOST_CONNECTIONS: usize = 4096;
+/// Fewer would not be a server.
+const FEWEST_CONNECTIONS: usize = 16;
+
+impl Limits {
+    /// A quarter of the descriptors is for connections; jobs and children need the rest.
+    pub fn for_descriptors(descriptors: u64) -> Self {
+        let quarter = usize::try_from(descriptors / 4).unwrap_or(MOST_CONNECTIONS);
+        let connections = quarter.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+        Self { connections, connections_of_one: connections / 2, ..Self::default() }
     }
 }
 
@@ -107,13 +142,25 @@ impl Settings {
         let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
         let address = SocketAddr::new(bind(flags, &environment)?, port(flags, &environment)?);
         let access = access(&environment)?;
-        if !address.ip().is_loopback() && environment(TOKEN).is_none() {
-            return Err(StartError::OpenToTheWorld { address: address.ip() });
+        if !address.ip().to_canonical().is_loopback() {
+            check_public(address.ip(), &access, environment(TOKEN))?;
         }
         let listed = environment(HOSTS).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
         let hosts = flags.hosts.iter().map(String::as_str).chain(listed.split(','));
         let names = Names::new(address.ip(), hosts);
         Ok(Self { address, access, tls: tls(&environment)?, names, limits: Limits::default() })
+    }
+}
+
+/// What an address that others can reach needs, whatever else is set.
+fn check_public(address: IpAddr, access: &Access, token: Option<OsString>) -> Result<(), StartError> {
+    if matches!(access, Access::Open) {
+        return Err(StartError::NoAuthForTheWorld { address });
+    }
+    let token = token.ok_or(StartError::OpenToTheWorld { address })?;
+    match token.to_string_lossy().trim().chars().count() {
+        length if length < MIN_TOKEN => Err(StartError::WeakToken { address, length }),
+        _ => Ok(()),
     }
 }
 
@@ -203,7 +250,14 @@ mod tests {
         assert!(settings(&world, &[]).unwrap_err().contains(TOKEN));
         assert!(settings(&world, &[(NO_AUTH, "1")]).is_err());
         assert!(settings(&world, &[(TOKEN, "")]).is_err());
-        assert!(settings(&world, &[(TOKEN, "secret")]).is_ok());
+        let token = "0123456789abcdef";
+        assert!(settings(&world, &[(TOKEN, token)]).is_ok());
+        let weak = settings(&world, &[(TOKEN, "secret")]).unwrap_err();
+        assert!(weak.contains("6 characters") && weak.contains("16"), "{weak}");
+        let open = settings(&world, &[(TOKEN, token), (NO_AUTH, "1")]).unwrap_err();
+        assert!(open.contains(NO_AUTH) && open.contains("0.0.0.0"), "{open}");
+        let mapped = Flags { bind: Some("::ffff:10.0.0.1".into()), ..Flags::default() };
+        assert!(settings(&mapped, &[(TOKEN, token), (NO_AUTH, "1")]).is_err());
         let other = Flags { bind: Some("::".into()), ..Flags::default() };
         assert!(settings(&other, &[]).is_err());
     }

@@ -35,6 +35,17 @@ pub enum PathError {
     NotRegular(String),
     #[error("path {path} cannot be opened: {reason}")]
     Unreadable { path: String, reason: String },
+    /// Not the request's fault.
+    #[error("the server has too many files open; try again later")]
+    Exhausted,
+    #[error(
+        "path {0} may not be written: start the server with --allow-write FOLDER to let clients write there"
+    )]
+    NotWritable(String),
+    #[error("file {0} exists; pass overwrite=true to replace it")]
+    Exists(String),
+    #[error("path {0} is the source itself, which is never overwritten")]
+    IsSource(String),
 }
 
 /// As long as a path can be on Linux.
@@ -52,6 +63,17 @@ pub struct Opened {
 #[derive(Clone, Debug)]
 pub struct Roots {
     roots: Vec<PathBuf>,
+    /// Where files may be written. The default is nowhere.
+    writable: Vec<PathBuf>,
+}
+
+/// A file that may be written: its name, in a folder that is open.
+#[derive(Debug)]
+pub struct Output {
+    /// The resolved path.
+    pub path: PathBuf,
+    pub folder: walk::Folder,
+    pub overwrite: bool,
 }
 
 impl Roots {
@@ -63,7 +85,12 @@ impl Roots {
                 resolved.push(root);
             }
         }
-        Self { roots: resolved }
+        Self { roots: resolved, writable: Vec::new() }
+    }
+
+    /// The same, with folders in which clients may have files written.
+    pub fn with_writable(self, folders: &[PathBuf]) -> Self {
+        Self { writable: folders.iter().map(|folder| resolve::resolve(folder)).collect(), ..self }
     }
 
     pub fn paths(&self) -> &[PathBuf] {
@@ -92,6 +119,34 @@ impl Roots {
         let path = self.resolve(name)?;
         let file = walk::open_regular(&path)?;
         Ok(Opened { path, file })
+    }
+
+    /// The same with the folder that the file lies in, opened, where the folder lies under a root too.
+    pub fn open_beside(&self, name: &str) -> Result<(Opened, Option<walk::Folder>), PathError> {
+        let path = self.resolve(name)?;
+        let (file, folder) = walk::open_with_folder(&path)?;
+        let allowed = path.parent().is_some_and(|folder| self.allows(folder));
+        Ok((Opened { path, file }, allowed.then_some(folder)))
+    }
+
+    /// A file to be written, in an opened folder that the operator allowed. What exists is refused unless it may be
+    /// overwritten, and a source always.
+    pub fn create(&self, name: &str, overwrite: bool, source: &File) -> Result<Output, PathError> {
+        check_text(name)?;
+        let path = resolve::resolve(Path::new(name));
+        let folder = path.parent().filter(|folder| self.writable.iter().any(|root| folder.starts_with(root)));
+        if folder.is_none() || path.file_name().is_none() {
+            return Err(PathError::NotWritable(shown(&path)));
+        }
+        let (folder, existing) = walk::open_parent(&path)?;
+        match existing {
+            walk::Entry::Same(entry) if walk::is_same(&entry, source) => {
+                Err(PathError::IsSource(shown(&path)))
+            }
+            walk::Entry::Same(_) if !overwrite => Err(PathError::Exists(shown(&path))),
+            walk::Entry::Other => Err(PathError::NotRegular(shown(&path))),
+            walk::Entry::Same(_) | walk::Entry::Absent => Ok(Output { path, folder, overwrite }),
+        }
     }
 
     /// The resolved path of a file to be written: its folder must lie under a root.

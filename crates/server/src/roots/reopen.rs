@@ -21,3 +21,35 @@ pub fn open_regular(path: &Path) -> Result<File, PathError> {
     }
     Ok(file)
 }
+
+/// Folders cannot be kept open here; names are compared once more when they are used.
+pub type Folder = std::path::PathBuf;
+
+pub fn open_with_folder(path: &Path) -> Result<(File, Folder), PathError> {
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    Ok((open_regular(path)?, folder))
+}
+
+/// What stands under a name that is to be written.
+pub enum Entry {
+    Absent,
+    /// A regular file.
+    Same(std::fs::Metadata),
+    Other,
+}
+
+pub fn open_parent(path: &Path) -> Result<(Folder, Entry), PathError> {
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let entry = match std::fs::symlink_metadata(path) {
+        Err(_) => Entry::Absent,
+        Ok(facts) if facts.is_file() => Entry::Same(facts),
+        Ok(_) => Entry::Other,
+    };
+    Ok((folder, entry))
+}
+
+/// Length and time stand for the file itself.
+pub fn is_same(entry: &std::fs::Metadata, file: &File) -> bool {
+    let time = |facts: &std::fs::Metadata| facts.modified().ok();
+    file.metadata().is_ok_and(|own| own.len() == entry.len() && time(&own) == time(entry))
+}

@@ -135,3 +135,37 @@ fn outputs_need_a_folder_under_a_root() {
     assert!(place.roots.output(&text(&place.outside.join("new.mp4"))).is_err());
     assert!(place.roots.output(&text(&place.inside.join("../new.mp4"))).is_err());
 }
+
+#[cfg(unix)]
+#[test]
+fn writing_needs_leave_and_spares_what_is_there() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path().canonicalize().unwrap();
+    let [films, out] = ["films", "out"].map(|name| base.join(name));
+    std::fs::create_dir(&films).unwrap();
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join("source.mp4"), "film").unwrap();
+    std::fs::hard_link(out.join("source.mp4"), out.join("also.mp4")).unwrap();
+    std::fs::write(out.join("old.mp4"), "old").unwrap();
+    std::os::unix::fs::symlink("/etc", out.join("away")).unwrap();
+    std::os::unix::fs::symlink(out.join("old.mp4"), out.join("link.mp4")).unwrap();
+    let source = std::fs::File::open(out.join("source.mp4")).unwrap();
+    let closed = Roots::new(std::slice::from_ref(&base));
+    let roots = closed.clone().with_writable(std::slice::from_ref(&out));
+    let create = |roots: &Roots, path: &str, overwrite| {
+        roots.create(&base.join(path).to_string_lossy(), overwrite, &source).map(|output| output.path)
+    };
+    assert!(matches!(create(&closed, "out/new.mp4", false), Err(PathError::NotWritable(_))));
+    assert!(matches!(create(&roots, "films/new.mp4", false), Err(PathError::NotWritable(_))));
+    assert!(matches!(create(&roots, "out/away/passwd", true), Err(PathError::NotWritable(_))));
+    assert!(matches!(create(&roots, "out/../films/x", true), Err(PathError::NotWritable(_))));
+    assert_eq!(create(&roots, "out/new.mp4", false).unwrap(), out.join("new.mp4"));
+    assert!(matches!(create(&roots, "out/old.mp4", false), Err(PathError::Exists(_))));
+    assert_eq!(create(&roots, "out/old.mp4", true).unwrap(), out.join("old.mp4"));
+    for name in ["out/source.mp4", "out/also.mp4"] {
+        assert!(matches!(create(&roots, name, true), Err(PathError::IsSource(_))), "{name}");
+    }
+    assert!(matches!(create(&roots, "out/link.mp4", false), Err(PathError::Exists(_))));
+    assert!(matches!(create(&roots, "out/none/x.mp4", true), Err(PathError::Absent(_))));
+    assert!(matches!(create(&roots, "out", true), Err(PathError::NotWritable(_))));
+}

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
 use super::{PathError, shown};
@@ -14,13 +14,54 @@ use super::{PathError, shown};
 /// Opens a regular file for reading. Each folder on the way is opened from the one before; a link in any place, the
 /// last included, is refused, since a resolved path has none.
 pub fn open_regular(path: &Path) -> Result<File, PathError> {
-    open(path).map_err(|fault| match fault {
+    open_with_folder(path).map(|(file, _)| file)
+}
+
+/// An opened folder.
+pub type Folder = OwnedFd;
+
+/// The same with the folder that it lies in.
+pub fn open_with_folder(path: &Path) -> Result<(File, Folder), PathError> {
+    open(path).map_err(|fault| path_error(path, fault))
+}
+
+/// What stands under a name that is to be written.
+pub enum Entry {
+    Absent,
+    /// A regular file.
+    Same(Stat),
+    Other,
+}
+
+/// The folder of a file to be written, and what stands there already.
+pub fn open_parent(path: &Path) -> Result<(Folder, Entry), PathError> {
+    let open = || {
+        let (folder, name) = parent(path)?;
+        let entry = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Entry::Absent,
+            Err(error) => return Err(error.into()),
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Entry::Same(stat),
+            Ok(_) => Entry::Other,
+        };
+        Ok((folder, entry))
+    };
+    open().map_err(|fault| path_error(path, fault))
+}
+
+/// Whether an entry is this opened file, under whatever name.
+pub fn is_same(entry: &Stat, file: &File) -> bool {
+    rustix::fs::fstat(file).is_ok_and(|own| (own.st_dev, own.st_ino) == (entry.st_dev, entry.st_ino))
+}
+
+fn path_error(path: &Path, fault: Fault) -> PathError {
+    match fault {
         Fault::NotRegular => PathError::NotRegular(shown(path)),
         Fault::Os(Errno::NOENT | Errno::NOTDIR) => PathError::Absent(shown(path)),
+        Fault::Os(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => PathError::Exhausted,
         Fault::Os(error) => {
             PathError::Unreadable { path: shown(path), reason: io::Error::from(error).kind().to_string() }
         }
-    })
+    }
 }
 
 enum Fault {
@@ -34,7 +75,13 @@ impl From<Errno> for Fault {
     }
 }
 
-fn open(path: &Path) -> Result<File, Fault> {
+fn open(path: &Path) -> Result<(File, Folder), Fault> {
+    let (folder, name) = parent(path)?;
+    Ok((open_last(&folder, name)?, folder))
+}
+
+/// The folder of a path, opened, and the last part of the path.
+fn parent(path: &Path) -> Result<(Folder, &OsStr), Fault> {
     let mut folder = openat(CWD, "/", folder_flags(), Mode::empty())?;
     let mut parts = path.components().filter_map(|component| match component {
         Component::Normal(part) => Some(part),
@@ -45,7 +92,7 @@ fn open(path: &Path) -> Result<File, Fault> {
         folder = openat(&folder, part, folder_flags(), Mode::empty())?;
         part = next;
     }
-    open_last(&folder, part)
+    Ok((folder, part))
 }
 
 fn folder_flags() -> OFlags {

@@ -5,10 +5,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use visus_eval::onnx::{Limits, ModelFile, Runner};
+use visus_eval::onnx::{Folder, Limits, ModelFile, Runner};
 use visus_eval::stats::Bootstrap;
 use visus_eval::table::Table;
-use visus_eval::{EvalError, Question, Scorer, Split, read_table};
+use visus_eval::{EvalError, Question, Scorer, Split, read_table_apart};
 
 use super::field::{Field, Kind, Values};
 use super::offer::Toolset;
@@ -22,12 +22,13 @@ use crate::{Server, ToolError};
 pub const EVAL_MODEL_ON_SPLIT: Tool = Tool {
     name: "eval_model_on_split",
     title: "Evaluate a model",
-    description: "Predicts opinion scores with a quality model (ONNX or libvmaf's JSON) from a table of features and reports how well \
-                  it agrees: PLCC, SROCC, KROCC, RMSE. It does not score video.",
+    description: "Evaluates a quality model (ONNX or libvmaf's JSON) against opinion scores in a table of features. It does not \
+                  score video.",
     set: Toolset::Models,
     hints: READS,
     fields: || EVALUATE_FIELDS,
     answer: schema::of::<EvaluationAnswer>,
+    shows: &["n", "plcc", "srocc", "rmse"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| evaluate(&server, &values, context)))
@@ -37,25 +38,21 @@ pub const EVAL_MODEL_ON_SPLIT: Tool = Tool {
 pub const COMPARE_MODELS: Tool = Tool {
     name: "compare_models",
     title: "Compare models",
-    description: "Evaluates several quality models on one table, ranks them by PLCC and tests whether the differences are more than \
-                  chance. A model that fails is listed with its error.",
+    description: "Ranks quality models by PLCC on one table and tests whether the differences are more than chance.",
     set: Toolset::Models,
     hints: READS,
     fields: || COMPARE_FIELDS,
     answer: schema::of::<ComparisonAnswer>,
+    shows: &["ranked", "errors", "pairs"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| compare(&server, &values, context)))
     }),
 };
 
-const TABLE: Field = Field::new(
-    "features",
-    Kind::Text,
-    "Table (.parquet, .csv): columns mos, adm2, vif_scale0 to 3, motion2, key.",
-)
-.required()
-.example("\"features.parquet\"");
+const TABLE: Field = Field::new("features", Kind::Text, "Table (.parquet, .csv) with mos, features and key.")
+    .required()
+    .example("\"features.parquet\"");
 const SPLIT: Field = Field::new("split", Kind::Text, "train, val, test (by a hash of the row's key) or all.")
     .default("\"test\"");
 const INPUT: Field = Field::new("input_name", Kind::Text, "Input of ONNX models.").default("\"features\"");
@@ -210,17 +207,17 @@ impl<'a> Call<'a> {
         let opened = self.server.roots().open(self.values.text("features").unwrap_or_default())?;
         self.context.progress(0, None, "reading the table");
         let Opened { path, file } = opened;
-        read_table(shown(&path), &path, file, scorers).map_err(refusal)
+        let runner = self.question().runner;
+        let cancelled = || self.context.cancel.is_fired();
+        read_table_apart(shown(&path), &path, file, scorers, &runner, cancelled).map_err(refusal)
     }
 
     fn scorer(&self, name: &str) -> Result<Scorer, ToolError> {
         let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
         match ending.to_str() {
             Some("onnx") => {
-                let opened = self.server.roots().open(name)?;
-                Ok(Scorer::Onnx(
-                    model_file(opened, self.server.roots(), &self.limits()).map_err(|e| refusal(e.into()))?,
-                ))
+                let model = model_file(name, self.server.roots(), &self.limits())?;
+                Ok(Scorer::Onnx(model.map_err(|error| refusal(error.into()))?))
             }
             Some("json") => {
                 let Opened { path, file } = self.server.roots().open(name)?;
@@ -235,18 +232,16 @@ impl<'a> Call<'a> {
 }
 
 /// The largest model of libvmaf's that is read.
-const MAX_JSON: u64 = 64 << 20;
+const MAX_JSON: u64 = visus_engine::model::MAX_MODEL_BYTES + 1;
 
 /// A checked ONNX model. Its further data must lie in its folder, and the folder under a root.
 pub fn model_file(
-    opened: Opened,
+    name: &str,
     roots: &Roots,
     limits: &Limits,
-) -> Result<ModelFile, visus_eval::onnx::OnnxError> {
-    let Opened { path, file } = opened;
-    let folder = path.parent().filter(|folder| roots.resolve(&folder.to_string_lossy()).is_ok());
-    // Where only the file itself is allowed, the file stands for its folder, and nothing is found in it.
-    ModelFile::read(shown(&path), file, folder.unwrap_or(&path), limits)
+) -> Result<Result<ModelFile, visus_eval::onnx::OnnxError>, ToolError> {
+    let (Opened { path, file }, folder) = roots.open_beside(name)?;
+    Ok(ModelFile::read(shown(&path), file, folder.map(Folder::from_handle).as_ref(), limits))
 }
 
 fn refusal(error: EvalError) -> ToolError {

@@ -250,7 +250,7 @@ fn requested_metric(text: &str, roots: &Roots) -> Result<FeatureSpec, ToolError>
 }
 
 /// A model by any of its names; a file is opened within the allowed roots.
-fn requested_model(text: &str, roots: &Roots) -> Result<RequestedModel, ToolError> {
+pub(super) fn requested_model(text: &str, roots: &Roots) -> Result<RequestedModel, ToolError> {
     let invalid = |reason: String| ToolError::invalid("model", &json!(text), reason);
     let requested = names::model(text).map_err(|error| match error {
         RequestError::UnknownModel { .. } => {

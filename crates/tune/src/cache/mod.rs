@@ -73,10 +73,34 @@ pub struct Guard {
     _lock: Option<File>,
 }
 
+/// Makes the folder, or checks that nobody else can write it: whoever can would decide our results.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> Result<(), TuneError> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let fail = |error| TuneError::io(folder, error);
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
+    let facts = folder.metadata().map_err(fail)?;
+    let own = rustix::process::geteuid().as_raw();
+    let refuse = |reason: String| Err(TuneError::io(folder, std::io::Error::other(reason)));
+    match (facts.uid(), facts.mode() & 0o022) {
+        (uid, _) if uid != own => {
+            refuse(format!("the cache folder belongs to user {uid}, not to user {own}; set VISUS_CACHE_DIR"))
+        }
+        (_, 0) => Ok(()),
+        _ => refuse("others may write to the cache folder; chmod go-w it, or set VISUS_CACHE_DIR".to_owned()),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> Result<(), TuneError> {
+    std::fs::create_dir_all(folder).map_err(|error| TuneError::io(folder, error))
+}
+
 impl Cache {
     /// A cache in this folder.
     pub fn open(folder: &Path, limit: u64) -> Result<Self, TuneError> {
         let root = folder.join(LAYOUT);
+        make_private(folder)?;
         for name in ["entries", "files", "locks", "tmp"] {
             let path = root.join(name);
             std::fs::create_dir_all(&path).map_err(|error| TuneError::io(&path, error))?;
@@ -86,7 +110,7 @@ impl Cache {
 
     /// A cache that is gone with its last handle.
     pub fn temporary() -> Result<Self, TuneError> {
-        let folder = tempfile::Builder::new().prefix("visus-cache-").tempdir();
+        let folder = crate::workspace::private_folder("visus-cache-", &std::env::temp_dir());
         let folder = folder.map_err(|error| TuneError::io(&std::env::temp_dir(), error))?;
         let mut cache = Self::open(folder.path(), DEFAULT_LIMIT)?;
         cache._temporary = Some(std::sync::Arc::new(folder));

@@ -10,9 +10,9 @@ use crate::TuneError;
 use crate::encoders::{Adapter, Choices};
 use crate::estimate;
 use crate::event::{Event, Sink};
-use crate::find::place;
 use crate::lab::{Bench, Lab, Made};
 use crate::mp4;
+use crate::output::OutputFile;
 use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
 use crate::score::Judge;
 use crate::search::MAX_ENCODES;
@@ -28,7 +28,7 @@ pub struct ShotSettings {
     pub target: f64,
     pub pooling: Pooling,
     /// With it, the shots are encoded, joined and measured.
-    pub output: Option<PathBuf>,
+    pub output: Option<OutputFile>,
 }
 
 /// One shot's setting; `end_frame` is exclusive.
@@ -234,7 +234,7 @@ fn row(
 }
 
 fn output_name(settings: &ShotSettings) -> PathBuf {
-    settings.output.clone().unwrap_or_else(|| PathBuf::from("output.mp4"))
+    settings.output.as_ref().map_or(PathBuf::from("output.mp4"), |output| output.path().to_owned())
 }
 
 /// Names of segments, as the commands use them.
@@ -264,7 +264,7 @@ fn join(
     lab: &Lab,
     curve: &Curve<'_>,
     plan: &ShotPlan,
-    output: &Path,
+    output: &OutputFile,
     sink: Sink<'_>,
 ) -> Result<Joined, TuneError> {
     let missing = plan.shots.iter().position(|row| row.crf < 0);
@@ -313,18 +313,18 @@ fn measure(
     curve: &Curve<'_>,
     plan: &ShotPlan,
     joined: &Path,
-    output: &Path,
+    output: &OutputFile,
     sink: Sink<'_>,
 ) -> Result<Joined, TuneError> {
     let facts = mp4::facts(joined)?;
     let made = Made { path: joined.to_owned(), facts, elapsed_ms: 0, cached: false };
     let scores = lab.score(&curve.bench, Window::WHOLE, &made, "the joined encode", sink)?;
-    place(joined, output)?;
+    output.receive(joined)?;
     let weight = |row: &ShotRow| (row.end_frame - row.start_frame) as f64;
     let all: f64 = plan.shots.iter().map(weight).sum();
     let predicted: f64 = plan.shots.iter().map(|row| row.predicted_vmaf.unwrap_or(0.0) * weight(row)).sum();
     Ok(Joined {
-        path: output.display().to_string(),
+        path: output.path().display().to_string(),
         frames: made.facts.frames,
         bytes: made.facts.video_bytes,
         bitrate_kbps: made.facts.kbps(),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use visus_tune::shots::{self, DetectSettings, PredictSettings, ShotPlan, ShotSettings, Shots};
-use visus_tune::{charts, encoders};
+use visus_tune::{OutputFile, charts, encoders};
 
 use super::args::{PlanFormat, ShotsArgs};
 use super::progress::Progress;
@@ -27,7 +27,8 @@ pub fn run(args: &ShotsArgs) -> Result<()> {
         drop(progress);
         return print_all(&listed(&found, args)?);
     };
-    let (pooling, output) = (args.measure.metric, args.output.clone());
+    let output = args.output.as_deref().map(OutputFile::at).transpose()?;
+    let pooling = args.measure.metric;
     let settings = ShotSettings { adapter, choices, target, pooling, output };
     let plan = shots::tune(&lab, &source, &judge, &found, &settings, &sink)?;
     drop(progress);

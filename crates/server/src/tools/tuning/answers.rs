@@ -202,8 +202,9 @@ fn open_frames(request: &Request) -> Result<Box<dyn visus_video::Source>, ToolEr
     use std::io::{Read, Seek};
     let values = &request.values;
     let failed = |error: &dyn std::error::Error| ToolError::Failed(crate::error::chain(error));
-    let name = crate::roots::shown(&request.path);
-    let mut file = std::fs::File::open(&request.path).map_err(|error| failed(&error))?;
+    let name = crate::roots::shown(&request.source.path);
+    let mut file = request.source.file.try_clone().map_err(|error| failed(&error))?;
+    file.rewind().map_err(|error| failed(&error))?;
     let mut start = [0; 8];
     let is_y4m = file.read(&mut start).is_ok_and(|count| count == 8) && &start == b"YUV4MPEG";
     file.rewind().map_err(|error| failed(&error))?;

@@ -6,70 +6,75 @@ mod answers;
 mod fields;
 mod tally;
 
-use std::path::PathBuf;
-
 use serde_json::json;
+use visus_scoring::{Columns, Selection};
 use visus_tune::cache::Cache;
 use visus_tune::encoders::{self, Choices};
 use visus_tune::samples::SamplePlan;
 use visus_tune::shots::{DetectSettings, PredictSettings};
-use visus_tune::{Judge, Lab, Pooling, RawShape, Source, Tools, TuneError, looks_raw};
+use visus_tune::{Judge, Lab, OutputFile, Pooling, RawShape, Source, Tools, TuneError, looks_raw};
 
 use super::field::Values;
 use super::offer::Toolset;
+use super::score_args::requested_model;
 use super::{CHANGES, READS, Run, Tool, schema};
 use crate::jobs::{Context, Work};
 use crate::report::Output;
+use crate::roots::{self, Roots};
 use crate::{Server, ToolError};
 
 pub const RUN_COMPARE: Tool = Tool {
     name: "run_compare",
     title: "Compare encoders",
-    description: "Finds for each encoder the coarsest setting that still reaches a VMAF target, and compares bit rates. Use it to \
-                  choose an encoder or a CRF; it encodes up to 8 times per encoder, so set background.",
+    description: "Finds for each encoder the coarsest setting that reaches a VMAF target, and compares bit rates. Use it to choose \
+                  an encoder or a CRF; it takes minutes, so set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::COMPARE,
     answer: schema::of::<answers::CompareAnswer>,
+    shows: &["rows", "bd_rate"],
     run: Run::Work(|server, values| encode(&RUN_COMPARE, answers::compare, server, values)),
 };
 
 pub const RUN_LADDER: Tool = Tool {
     name: "run_ladder",
     title: "Build a ladder",
-    description: "Finds renditions for adaptive streaming: each size is encoded, judged at the source's size, and tiers are taken from \
-                  the convex hull. It returns a JSON, HLS or DASH manifest and writes no segments; set background.",
+    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality. It returns a JSON, HLS or DASH \
+                  manifest and writes no segments; set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::LADDER,
     answer: schema::of::<answers::LadderAnswer>,
+    shows: &["manifest", "failures"],
     run: Run::Work(|server, values| encode(&RUN_LADDER, answers::ladder, server, values)),
 };
 
 pub const RUN_TUNE_PER_SHOT: Tool = Tool {
     name: "run_tune_per_shot",
     title: "Tune every shot",
-    description: "Finds shots and, for each, the coarsest setting that reaches a VMAF target, with the commands to encode and join \
-                  them. With 'output' it runs them and measures the result; set background.",
+    description: "Finds the coarsest setting for every shot that reaches a VMAF target, and the commands to encode and join them. \
+                  With 'output' it runs and measures them; set background.",
     set: Toolset::Tuning,
     hints: CHANGES,
     fields: || fields::PER_SHOT,
     answer: schema::of::<answers::PerShotAnswer>,
+    shows: &["shots", "segment_commands", "concat_command", "output"],
     run: Run::Work(|server, values| encode(&RUN_TUNE_PER_SHOT, answers::per_shot, server, values)),
 };
 
 pub const VMAF_PER_SHOT: Tool = Tool {
     name: "vmaf_per_shot",
     title: "Guess settings per shot",
-    description: "Finds shots in raw video or Y4M and guesses a CRF for each from its texture and motion. It does not encode; \
+    description: "Guesses a CRF for every shot of raw video or Y4M from texture and motion. It does not encode; \
                   run_tune_per_shot measures.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::PREDICT,
     answer: schema::of::<answers::PredictAnswer>,
+    shows: &["plan"],
     run: Run::Work(|server, values| {
-        let path = server.roots().open(values.text("reference").unwrap_or_default())?.path;
-        let request = Request { values, path, raw: None, output: None, targets: Vec::new() };
+        let source = server.roots().open(values.text("reference").unwrap_or_default())?;
+        let request = Request { values, source, model: None, raw: None, output: None, targets: Vec::new() };
         Ok(Box::new(move |context| answers::predict(&request, context)))
     }),
 };
@@ -88,25 +93,28 @@ fn encode(tool: &Tool, handler: Handler, server: &Server, values: Values) -> Res
 #[derive(Debug)]
 struct Request {
     values: Values,
-    path: PathBuf,
+    /// Opened when the request was checked; what its name leads to later does not matter.
+    source: roots::Opened,
+    /// The model that judges, with its file opened.
+    model: Option<Selection>,
     raw: Option<RawShape>,
-    output: Option<PathBuf>,
+    output: Option<OutputFile>,
     targets: Vec<f64>,
 }
 
 impl Request {
     /// Checks arguments and paths. Blocks; not for async threads.
     fn prepare(tool: &'static str, values: Values, server: &Server) -> Result<Self, ToolError> {
-        let path = server.roots().open(values.text("src").unwrap_or_default())?.path;
-        let output = values.text("output").map(|output| server.roots().output(output)).transpose()?;
-        check_model(&values, server)?;
+        let source = server.roots().open(values.text("src").unwrap_or_default())?;
+        let output = output(&values, server.roots(), &source)?;
+        let model = Some(model(&values, server.roots())?);
         let targets = targets(&values)?;
-        let raw = raw_shape(tool, &values, &path)?;
+        let raw = raw_shape(tool, &values, &source.path)?;
         if let Some(encoder) = values.text("encoder") {
             encoders::by_name(encoder)
                 .map_err(|error| ToolError::invalid("encoder", &json!(encoder), error.to_string()))?;
         }
-        Ok(Self { values, path, raw, output, targets })
+        Ok(Self { values, source, model, raw, output, targets })
     }
 
     fn open(&self, server: &Server, context: &Context) -> Result<Opened, ToolError> {
@@ -118,14 +126,19 @@ impl Request {
         };
         // A server without a home works all the same; it only remembers nothing.
         let cache = cache.or_else(|_| Cache::temporary()).map_err(to_tool_error)?;
-        let beside = self.output.as_deref().and_then(std::path::Path::parent);
-        let lab = Lab::new(tools, cache, context.cancel.clone(), beside).map_err(to_tool_error)?;
-        let source = Source::open(&self.path, self.raw.clone(), &lab.tools, &lab.cache, &lab.cancel)
+        // Encodes are made in the cache, never in a client's folder.
+        let lab = Lab::new(tools, cache, context.cancel.clone(), None).map_err(to_tool_error)?;
+        let roots::Opened { path, file } = &self.source;
+        let source = Source::from_file(path, file, self.raw.clone(), &lab.tools, &lab.cache, &lab.cancel)
             .map_err(to_tool_error)?;
         self.check_size(&source)?;
-        let model = self.values.text("model").unwrap_or("version=vmaf_v0.6.1");
-        let judge = Judge::new(model, &source.format, source.rate)
-            .map_err(|error| ToolError::invalid("model", &json!(model), error.chain()))?;
+        let named = self.values.text("model").unwrap_or(DEFAULT_MODEL);
+        let refuse = |error: TuneError| ToolError::invalid("model", &json!(named), error.chain());
+        let judge = match &self.model {
+            Some(model) => Judge::of(model, &source.format, source.rate),
+            None => Judge::new(named, &source.format, source.rate),
+        };
+        let judge = judge.map_err(refuse)?;
         Ok(Opened { lab, source, judge })
     }
 
@@ -194,18 +207,21 @@ fn to_tool_error(error: TuneError) -> ToolError {
     }
 }
 
-/// Models by path must lie under a root, like every file.
-fn check_model(values: &Values, server: &Server) -> Result<(), ToolError> {
-    let text = values.text("model").unwrap_or_default();
-    for part in text.split(':') {
-        let path = part.strip_prefix("path=").or_else(|| part.ends_with(".json").then_some(part));
-        if let Some(path) = path {
-            server.roots().open(path)?;
-        } else if part.split_once('=').is_some_and(|(_, value)| value.contains(['/', '\\', '\0'])) {
-            return Err(ToolError::invalid("model", &json!(text), "an option names a path"));
-        }
-    }
-    Ok(())
+/// The model unless the request names another.
+const DEFAULT_MODEL: &str = "version=vmaf_v0.6.1";
+
+/// The model that judges. A file must lie under a root, like every file, and is opened now.
+fn model(values: &Values, roots: &Roots) -> Result<Selection, ToolError> {
+    let model = requested_model(values.text("model").unwrap_or(DEFAULT_MODEL), roots)?;
+    Ok(Selection { models: vec![model], metrics: Vec::new(), columns: Columns::Libvmaf, predict: true })
+}
+
+/// The file that is to be written, in a folder where that is allowed.
+fn output(values: &Values, roots: &Roots, source: &roots::Opened) -> Result<Option<OutputFile>, ToolError> {
+    let Some(name) = values.text("output") else { return Ok(None) };
+    let output = roots.create(name, values.flag("overwrite"), &source.file)?;
+    let file = OutputFile::in_folder(output.folder, &output.path, output.overwrite);
+    file.map(Some).map_err(to_tool_error)
 }
 
 fn targets(values: &Values) -> Result<Vec<f64>, ToolError> {
