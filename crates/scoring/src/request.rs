@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use visus_engine::{Settings, model};
-use visus_media::{Facts, HD, Launch, PairOptions, Scale, Sync, display_of};
+use visus_media::{Facts, HD, Launch, PairOptions, Scale, Scaler, Sync, display_of};
 use visus_metrics::Level;
 use visus_video::Format;
 
@@ -39,6 +39,8 @@ pub struct Pairing {
     pub sync: Option<Sync>,
     /// `None`: as [`Scale::Auto`] for encoded video, no conversion for Y4M and raw.
     pub scale: Option<Scale>,
+    /// The kernel with which pictures are resized.
+    pub scaler: Scaler,
     /// Score even if the videos are not comparable, and ignore decode errors.
     pub force: bool,
     /// One of ffmpeg's hardware decoders, or `auto`.
@@ -57,6 +59,7 @@ impl Pairing {
         PairOptions {
             sync: self.sync.unwrap_or(usual),
             scale: self.scale.unwrap_or_default(),
+            scaler: self.scaler,
             forgive: self.force,
             hwaccel: self.hwaccel.clone(),
             skip,

@@ -108,6 +108,12 @@ pub fn score_with_plan(
     let totals = [reference.total_frames(), distorted.total_frames()];
     let result = run_engine(plan, [reference, distorted], options, skip, cancel, sink);
     let (outcome, part) = result.map_err(|error| pair.reworded(error))?;
+    let ended = match (&part, options.frames) {
+        (Some(part), _) => part.ended,
+        (None, Some(most)) => outcome.frames < most,
+        (None, None) => true,
+    };
+    pair.scored(outcome.first_frame..outcome.first_frame + outcome.frames, ended);
     pair.finish();
     Ok(Scored { outcome, facts, totals, part, pair })
 }
@@ -173,7 +179,8 @@ impl ScoreResult {
         facts.notes.splice(0..0, self.notes.iter().cloned());
         facts.sections = self.pair.sections().into_iter().collect();
         let part = self.part.as_ref();
-        facts.part = part.map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked));
+        facts.part = part
+            .map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked, self.pair.share()));
         facts
     }
 
