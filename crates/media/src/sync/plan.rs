@@ -59,6 +59,8 @@ pub struct Prior {
     pub going_on: bool,
     /// More frames may follow.
     pub open_ended: bool,
+    /// How far the frames of pairs were apart so far (square levels).
+    pub noise: Option<f32>,
     /// It is asked whether there is an edit at all; what it is will be found out with more frames.
     pub watching: bool,
 }
@@ -200,7 +202,7 @@ fn ways(look: &dyn Look, cadence: Cadence, prior: &Prior, changes: &Changes) -> 
     }
     let slack = if prior.agree { STRICT_SLACK } else { SLACK };
     let same_end = lengths.0 as i32 - 1 - cadence.due(lengths.1 - 1) as i32;
-    let evidence = Evidence::new(look, cadence, slack, &[0, same_end]);
+    let evidence = Evidence::new(look, cadence, slack, &[0, same_end], prior.noise);
     let same = |a: i32, b: i32| is_same(look, a, b);
     let solve = |(prices, once): (Prices, f32)| {
         let prices = if prior.going_on { prices.going_on() } else { prices };
