@@ -1,5 +1,6 @@
-//! What other files say about the tools, made from what the binary itself lists: the table in `README.md` and the list in
-//! the bundle's manifest. Versions of the packages are compared with the workspace's.
+//! What other files say, written from what the binary itself says: the table of tools in `docs/agents.md` or `README.md`,
+//! whichever has its marks, the list in the bundle's manifest, and the tables of keys in `docs/report-format.md`. Versions of
+//! the packages are compared with the workspace's.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,17 +9,22 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::formats;
 use crate::steps::root;
 
 const BEGIN: &str = "<!-- tools: made by cargo xtask readme -->\n";
 const END: &str = "<!-- end of tools -->";
 
+/// Where the table of tools may stand.
+const TABLE_FILES: [&str; 2] = ["docs/agents.md", "README.md"];
 const MANIFEST: &str = "packaging/mcpb/manifest.json";
 
 /// Writes the lists, or only compares them.
 pub fn run(only_check: bool) -> Result<()> {
-    let tools = listed(&root().join("target/release/visus"))?;
-    keep("README.md", only_check, |text| replaced(text, &table(&tools)))?;
+    let visus = root().join("target/release/visus");
+    let tools = listed(&visus)?;
+    keep(formats::PAGE, only_check, |text| formats::replaced(text, &visus))?;
+    keep(table_file()?, only_check, |text| replaced(text, &table(&tools)))?;
     keep(MANIFEST, only_check, |text| manifest(text, &tools))?;
     keep("server.json", true, |text| {
         let entry: Value = serde_json::from_str(text)?;
@@ -26,6 +32,16 @@ pub fn run(only_check: bool) -> Result<()> {
         same_version("the package in server.json", &entry["packages"][0])?;
         Ok(text.to_owned())
     })
+}
+
+/// The page that has the marks of the table.
+fn table_file() -> Result<&'static str> {
+    let has_marks =
+        |name: &&str| std::fs::read_to_string(root().join(name)).is_ok_and(|text| text.contains(BEGIN));
+    TABLE_FILES
+        .into_iter()
+        .find(has_marks)
+        .with_context(|| format!("no page has the line {:?}", BEGIN.trim()))
 }
 
 /// Compares a file with what it should be, and writes that unless only checking.
@@ -67,7 +83,7 @@ fn same_version(what: &str, entry: &Value) -> Result<()> {
 /// Asks the binary, as any client does.
 fn listed(visus: &Path) -> Result<Vec<Value>> {
     let mut child = Command::new(visus)
-        .arg("mcp")
+        .args(["mcp", "--toolset", "all"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -123,9 +139,9 @@ fn arguments(tool: &Value) -> String {
 }
 
 fn replaced(text: &str, table: &str) -> Result<String> {
-    let missing = || format!("README.md has no line {:?}", BEGIN.trim());
+    let missing = || format!("there is no line {:?}", BEGIN.trim());
     let (before, rest) = text.split_once(BEGIN).with_context(missing)?;
-    let (_, after) = rest.split_once(END).with_context(|| format!("README.md has no line {END:?}"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("there is no line {END:?}"))?;
     Ok(format!("{before}{BEGIN}{table}{END}{after}"))
 }
 

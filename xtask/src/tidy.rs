@@ -9,7 +9,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("child", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
-    ("engine", &["video", "metrics"]),
+    ("gpu", &["video", "metrics"]),
+    ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
     ("media", &["child", "video", "metrics", "engine"]),
     ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
@@ -146,7 +147,10 @@ fn is_crate_root(path: &Path) -> bool {
 fn may_be_unsafe(path: &Path) -> bool {
     let kernels = ["avx2", "avx512", "neon"];
     let named = kernels.contains(&&*stem(path)) || stem(path).starts_with("simd");
-    part_of(path, "metrics") && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
+    let driver = part_of(path, "gpu") && part_of(path, "cuda");
+    driver
+        || part_of(path, "metrics")
+            && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
 }
 
 fn may_be_long(path: &Path) -> bool {

@@ -101,20 +101,21 @@ fn reports_go_to_files() {
 }
 
 #[test]
-fn errors_end_with_1_and_a_reason() {
+fn errors_end_with_a_reason_and_the_code_of_their_class() {
     let pair = Pair::small(2);
     let big = Pair::new(Format::new(128, 64, Chroma::C420, 8).unwrap(), (2, 2));
     let big = big.reference.to_str().unwrap();
-    for (args, words) in [
-        (&["score", "none.y4m", "dis.y4m"][..], "none.y4m"),
-        (&["score", "ref.y4m", big], "the reference is 96x64 4:2:0 8-bit, the distorted video 128x64"),
-        (&["score", "ref.y4m", "dis.y4m", "-m", "v9"], "there is no built-in model 'v9'"),
-        (&["score", "ref.y4m", "dis.y4m", "-f", "bogus"], "there is no metric 'bogus'"),
-        (&["score", "-", "-"], "standard input"),
-        (&["score", "ref.y4m", "dis.y4m", "--csv=no/such/file.csv"], "cannot create no/such/file.csv"),
+    for (args, code, words) in [
+        (&["score", "none.y4m", "dis.y4m"][..], 1, "none.y4m"),
+        (&["score", "ref.y4m", big], 3, "the reference is 96x64 4:2:0 8-bit, the distorted video 128x64"),
+        (&["score", "ref.y4m", big, "--scale", "off"], 3, "scaling is switched off"),
+        (&["score", "ref.y4m", "dis.y4m", "-m", "v9"], 2, "no such built-in model 'v9'"),
+        (&["score", "ref.y4m", "dis.y4m", "-f", "bogus"], 2, "there is no metric 'bogus'"),
+        (&["score", "-", "-"], 2, "standard input"),
+        (&["score", "ref.y4m", "dis.y4m", "--csv=no/such/file.csv"], 1, "cannot create no/such/file.csv"),
     ] {
         let output = run(&pair, args);
-        assert_eq!(output.status.code(), Some(1), "{args:?} {}", stderr(&output));
+        assert_eq!(output.status.code(), Some(code), "{args:?} {}", stderr(&output));
         assert!(stderr(&output).contains(words), "{} should say {words}", stderr(&output));
     }
     assert_eq!(run(&pair, &["score", "ref.y4m"]).status.code(), Some(2));

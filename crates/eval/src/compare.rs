@@ -1,4 +1,4 @@
-//! Several models on the same rows: who is ahead, and is it more than luck?
+//! Several models on the same rows: which is ahead, and is it more than chance?
 
 use visus_video::chain;
 

@@ -5,9 +5,9 @@ use std::fmt;
 use serde_json::{Value, json};
 use visus_video::Interlacing;
 
-use crate::align::CERTAIN;
-use crate::bars;
-use crate::findings::{Findings, Laid, Sync, frames};
+use crate::sync::bars;
+use crate::sync::findings::{Findings, Laid, Sync, frames};
+use crate::sync::pairer::CERTAIN;
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.

@@ -14,6 +14,8 @@ use visus_engine::Cancel;
 use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
 
 use crate::rgb::{RgbTarget, to_yuv};
+use crate::sync::signature::View;
+use crate::sync::thumbnails;
 use crate::tools::input_args;
 use crate::{Delivery, MediaError, Probe, Tools};
 
@@ -127,13 +129,17 @@ impl Decoder {
         path: &Path,
         probe: &Probe,
         options: &DecodeOptions,
-        (size, frames): ((usize, usize), u64),
+        (view, frames): (View, u64),
     ) -> Result<Self, MediaError> {
         let mut probe = probe.clone();
         let refused = |error| MediaError::Format { file: probe.file.clone(), error };
-        let format = Format::new(size.0, size.1, Chroma::C400, 8).map_err(refused)?;
-        probe.delivery = Delivery { pix_fmt: "gray".to_owned(), rgb: false, ..probe.delivery };
-        let shrink = format!(",scale={}:{}:flags=area", size.0, size.1);
+        let (width, height) = thumbnails::SIZE;
+        let format = Format::new(width, height, Chroma::C400, 16).map_err(refused)?;
+        let whole = probe.format(options.upright)?;
+        probe.delivery = Delivery { pix_fmt: "gray16le".to_owned(), rgb: false, ..probe.delivery };
+        // Equal ranges on both sides of the filter leave samples as they are.
+        let ranges = "in_range=full:out_range=full";
+        let shrink = format!("{},scale={width}:{height}:flags=area:{ranges}", crop(view, &whole));
         let more = More { filter: &shrink, frames: Some(frames) };
         let args = arguments(tools, path, &probe, options, &more);
         Self::start(tools, path, args, format, &probe, options)
@@ -269,6 +275,15 @@ impl Read for Tap {
         }
         Ok(count)
     }
+}
+
+/// The filter that leaves a view of a picture, with a comma before it; none for the whole.
+fn crop(view: View, format: &Format) -> String {
+    if view == View::default() {
+        return String::new();
+    }
+    let (rows, columns) = view.of(format.width(), format.height());
+    format!(",crop={}:{}:{}:{}:exact=1", columns.len(), rows.len(), columns.start, rows.start)
 }
 
 /// Hardware decoders by ffmpeg's names, in the order in which they are tried.

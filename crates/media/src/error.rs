@@ -34,6 +34,9 @@ pub enum MediaError {
     TimedOut { seconds: f64 },
     #[error("cancelled")]
     Cancelled,
+    /// A thread ended without a result and without an error: a defect of this program.
+    #[error("the thread that {what} {file} died; this is a defect, please report it")]
+    ThreadDied { what: &'static str, file: String },
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error("{0}")]

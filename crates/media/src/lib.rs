@@ -8,38 +8,34 @@
 
 #![forbid(unsafe_code)]
 
-mod align;
-mod bars;
 mod compare;
 mod convert;
 mod decode;
 mod error;
 mod facts;
-mod findings;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod memory;
 mod open;
-mod pair;
 mod pixfmt;
 mod probe;
 mod rgb;
 mod scale;
-mod signature;
+mod sync;
 mod tools;
 pub mod worst;
 
-pub use align::Start;
 pub use compare::{Comparability, Reason, Verdict};
 pub use convert::{Converter, Shape};
 pub use decode::{DecodeOptions, Decoder};
 pub use error::MediaError;
 pub use facts::Facts;
-pub use findings::{CUT, Findings, Run, Runs, Sync};
 pub use open::{
     Control, HD, Input, OpenPair, PairOptions, Probed, Scale, UHD, display_of, judge, open_one, open_pair,
 };
 pub use pixfmt::Delivery;
 pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};
+pub use sync::findings::{Doubts, Findings, Run, Runs, Sync};
+pub use sync::plan::Start;
 pub use tools::{DEFAULT_LIMIT, Launch, MAX_PIXELS, Tools};

@@ -2,22 +2,24 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use visus_child::StderrTail;
 use visus_engine::{Cancel, Side};
-use visus_video::{Chroma, ColourRange, Format, Frame, Source};
+use visus_video::{Chroma, ColourRange, Format, Source};
 
-use crate::align::{Aligner, Start};
 use crate::compare::{self, Comparability, Verdict};
 use crate::convert::{Converter, Shape};
 use crate::decode::first_damage;
-use crate::findings::{Findings, Sync};
-use crate::pair::{self, Shared, Stream, Threads, lock};
 use crate::rgb::{Matrix, RgbTarget};
-use crate::signature::{Grid, Signature, View};
+use crate::sync::findings::{Findings, Sync};
+use crate::sync::signature::View;
+use crate::sync::threads::Threads;
+use crate::sync::thumbnails::{self, Strip, Thumbnails};
+use crate::sync::{self, Request, Shared, Stream, lock};
 use crate::{DecodeOptions, Decoder, Facts, Launch, MediaError, Probe, Tools};
 
 /// A video by name.
@@ -46,6 +48,16 @@ impl Input {
 
     pub fn is_encoded(&self) -> bool {
         matches!(self, Self::Encoded(_))
+    }
+
+    /// What is wrong if an input was opened before and cannot be opened again.
+    fn inconsistent(&self, tools: bool, probed: bool) -> MediaError {
+        let reason = match (tools, probed) {
+            (false, _) => "ffmpeg was not looked for",
+            (true, false) => "it was not probed",
+            (true, true) => "it was given away already",
+        };
+        MediaError::open(self.path(), reason)
     }
 
     pub fn path(&self) -> &Path {
@@ -290,33 +302,56 @@ impl Probed {
         let distorted = self.stream(1, target, options, &decode, &mut words[1])?;
         let comparability = compare::facts(&self.facts[0], &self.facts[1], options.sync);
         let conversions = self.conversions(target);
-        let (inputs, facts) = (&self.inputs, &self.facts);
-        let far = |views| match &self.tools {
-            Some(tools) if inputs.iter().all(Input::is_encoded) => {
-                // A quick look; what it costs to set hardware up would be lost.
-                let decode = DecodeOptions {
-                    forgive: true,
-                    hwaccel: None,
-                    cancel: options.cancel.clone(),
-                    ..decode.clone()
-                };
-                far_search(tools, inputs, facts, &decode, (options.skip, views))
-            }
-            _ => Ok(None),
+        let request = Request {
+            sync: options.sync,
+            agree: self.agree(options.skip),
+            scan: self.scan(options, &decode),
+            halt,
+            cancel: options.cancel.clone(),
         };
-        let started = pair::start([reference, distorted], options.sync, halt.clone(), &options.cancel, &far)?;
+        let started = sync::start([reference, distorted], request)?;
         let [reference, distorted] = started.sources;
         let control = Control {
             facts: Arc::new(self.facts),
             conversions: Arc::new(conversions),
             known: comparability,
-            findings: started.findings,
+            log: started.log,
+            scored: Mutex::new(None),
             threads: started.threads,
             words,
             forgive: options.forgive,
             ffmpeg: self.tools.map(|tools| tools.version),
         };
         Ok(OpenPair { reference, distorted, control })
+    }
+
+    /// Whether both have the same length and rate, which they would not have if one had been edited.
+    fn agree(&self, skip: [u64; 2]) -> bool {
+        let frames = |side: usize| self.facts[side].frames.map(|frames| frames.saturating_sub(skip[side]));
+        let variable = |facts: &Facts| facts.probe.as_ref().is_some_and(|probe| probe.variable_rate);
+        let rates = self.facts.each_ref().map(Facts::rate);
+        let same_rate = match rates {
+            [Some(reference), Some(distorted)] => (reference / distorted - 1.0).abs() < 0.001,
+            _ => true,
+        };
+        frames(0).is_some() && frames(0) == frames(1) && (same_rate || self.facts.iter().any(variable))
+    }
+
+    /// How both are read once more, if pairing asks for it.
+    fn scan(&self, options: &PairOptions, decode: &DecodeOptions) -> sync::Scan {
+        let again = [0, 1].map(|side| Again {
+            input: self.inputs[side].clone(),
+            probe: self.facts[side].probe.clone(),
+            range: range(&self.facts[side]),
+            skip: options.skip[side],
+        });
+        let tools = self.tools.clone();
+        // A quick look; what it costs to set hardware up would be lost.
+        let decode = DecodeOptions { forgive: true, hwaccel: None, ..decode.clone() };
+        Box::new(move |views, cancel| {
+            let decode = DecodeOptions { cancel: cancel.clone(), ..decode.clone() };
+            scan(&again, tools.as_ref(), &decode, views)
+        })
     }
 
     fn stream(
@@ -351,7 +386,9 @@ impl Probed {
                 self.facts[side].hardware = decode.hwaccel;
                 Box::new(decoder)
             }
-            _ => return Err(MediaError::Cancelled),
+            (None, tools, probe) => {
+                return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some()));
+            }
         })
     }
 
@@ -374,42 +411,61 @@ impl Probed {
     }
 }
 
-/// Looks for the start in small copies of more frames than the window holds.
-fn far_search(
-    tools: &Tools,
-    inputs: &[Input; 2],
-    facts: &[Facts; 2],
-    decode: &DecodeOptions,
-    (skip, views): ([u64; 2], [View; 2]),
-) -> Result<Option<Start>, MediaError> {
-    const FRAMES: u64 = 1000;
-    const SIZE: (usize, usize) = (32, 18);
-    let small = |side: usize| -> Result<Vec<Signature>, MediaError> {
-        let Some(probe) = &facts[side].probe else { return Ok(Vec::new()) };
-        let wanted = (SIZE, FRAMES + skip[side]);
-        let mut source = Decoder::open_small(tools, inputs[side].path(), probe, decode, wanted)?;
-        source.skip(skip[side])?;
-        signatures(&mut source, range(&facts[side]), views[side])
-    };
-    let (reference, distorted) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| small(1));
-        let first = small(0);
-        (first, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    let mut aligner = Aligner::new(facts.each_ref().map(Facts::rate));
-    reference?.into_iter().for_each(|signature| aligner.push_reference(signature));
-    distorted?.into_iter().for_each(|signature| aligner.push_distorted(signature));
-    Ok(aligner.start())
+/// One input, to be read once more from its beginning.
+struct Again {
+    input: Input,
+    probe: Option<Probe>,
+    range: ColourRange,
+    skip: u64,
 }
 
-fn signatures(source: &mut dyn Source, range: ColourRange, view: View) -> Result<Vec<Signature>, MediaError> {
-    let mut frame = Frame::new(*source.format());
-    let grid = Grid::for_formats(source.format(), source.format());
-    let mut all = Vec::new();
-    while source.read(&mut frame)? {
-        all.push(Signature::of_view(&frame, range, grid, view));
+impl Again {
+    /// Small pictures of all its frames; `None` for what can be read only once.
+    fn strip(
+        &self,
+        tools: Option<&Tools>,
+        decode: &DecodeOptions,
+        view: View,
+    ) -> Result<Option<Strip>, MediaError> {
+        if let (Some(probe), Some(tools)) = (&self.probe, tools) {
+            let most = thumbnails::MOST + self.skip;
+            let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
+            source.skip(self.skip)?;
+            return Strip::read(&mut source, self.range, &decode.cancel).map(Some);
+        }
+        let raw = match &self.input {
+            Input::Raw(_, format) => Some(*format),
+            Input::Y4m(_) | Input::Encoded(_) => None,
+        };
+        if !self.input.path().is_file() {
+            return Ok(None);
+        }
+        let mut source = visus_video::open(self.input.path(), raw)?;
+        source.skip(self.skip)?;
+        Strip::shrink(&mut *source, self.range, view, &decode.cancel)
     }
-    Ok(all)
+}
+
+/// Reads both at once.
+fn scan(
+    again: &[Again; 2],
+    tools: Option<&Tools>,
+    decode: &DecodeOptions,
+    views: [View; 2],
+) -> Result<Option<Thumbnails>, MediaError> {
+    let strip = |side: usize| again[side].strip(tools, decode, views[side]);
+    let (reference, distorted) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| strip(1));
+        (strip(0), joined(other))
+    });
+    let sides = (
+        reference.map_err(|error| error.on(Side::Reference))?,
+        distorted.map_err(|error| error.on(Side::Distorted))?,
+    );
+    Ok(match sides {
+        (Some(reference), Some(distorted)) => Some(Thumbnails::new([reference, distorted])),
+        _ => None,
+    })
 }
 
 /// Limited, where it is not stated.
@@ -470,7 +526,9 @@ pub struct Control {
     facts: Arc<[Facts; 2]>,
     conversions: Arc<Vec<(Side, String)>>,
     known: Comparability,
-    findings: Shared,
+    log: Shared,
+    /// The pairs that were scored, and whether the streams ended with them; all that were handed over, if it is not known.
+    scored: Mutex<Option<(Range<u64>, bool)>>,
     threads: Arc<Threads>,
     words: [Option<StderrTail>; 2],
     forgive: bool,
@@ -486,9 +544,17 @@ impl Control {
         &self.conversions
     }
 
+    /// From now on tells of these pairs only, and of the ends of the streams only if they `ended` with them. What was read ahead
+    /// is a matter of time and must not show in a report.
+    pub fn scored(&self, pairs: Range<u64>, ended: bool) {
+        *self.scored.lock().unwrap_or_else(PoisonError::into_inner) = Some((pairs, ended));
+    }
+
     /// What pairing has found so far.
     pub fn findings(&self) -> Findings {
-        let mut findings = lock(&self.findings).clone();
+        let scored = self.scored.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (scored, ended) = scored.unwrap_or((0..u64::MAX, true));
+        let mut findings = lock(&self.log).findings(scored, ended);
         if self.forgive {
             let complaint =
                 |words: &Option<StderrTail>| words.as_ref().and_then(|words| first_damage(&words.text()));
@@ -545,7 +611,7 @@ pub fn open_one(input: &Input, launch: Launch, purpose: &str) -> Result<Box<dyn 
             Ok(Box::new(Decoder::open(&tools, input.path(), &probe, &options)?))
         }
         (Looked::Source(source), _) => Ok(source),
-        (Looked::Probe(_), None) => Err(MediaError::Cancelled),
+        (Looked::Probe(_), None) => Err(input.inconsistent(false, true)),
     }
 }
 

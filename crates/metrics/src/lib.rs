@@ -1,12 +1,15 @@
 //! Video quality features as pure functions of a window of frames and a set of options.
 //!
 //! This crate owns every CPU metric, a folder each: a naive truth in the tests, a scalar kernel, and SIMD kernels beside
-//! it. It refuses IO, threads and clocks. Integer features are equal to libvmaf's scalar path to the last bit, at
+//! it. It does no I/O, starts no threads and reads no clock. Integer features are equal to libvmaf's scalar path to the last bit, at
 //! every [`Level`].
 //!
 //! A [`Metric`] is made from a name and options by the [`registry`]; it hands out an [`Extractor`] per worker, which
 //! turns a [`Window`] into a row of raw numbers, and one [`Fold`], which sees those rows in frame order and turns them
 //! into scores. Whatever depends on order (motion's minimum over neighbours, sums over a clip) lives in the fold.
+//!
+//! The folders are private: other crates go through the registry. [`device`] has what a device needs to compute a metric in
+//! an extractor's place.
 #![deny(unsafe_code)]
 
 mod adm;

@@ -203,7 +203,7 @@ impl Diff {
             text.push_str("The two reports agree in engine, models, inputs and frames.\n");
         }
         if self.differences.iter().any(|difference| difference.breaks) {
-            text.push_str("These scores are not on one scale: a change may come from the ruler, not from the picture.\n");
+            text.push_str("These scores are not on one scale: a change may come from how they were measured, not from the picture.\n");
         }
         for model in &self.models {
             text.push_str(&model.text());

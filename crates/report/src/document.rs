@@ -74,7 +74,7 @@ impl Document {
         self
     }
 
-    /// Charts of this crate, side by side where there is room.
+    /// Charts of this crate, side by side where there is space.
     pub fn charts(mut self, svgs: impl IntoIterator<Item = String>) -> Self {
         let all: String = svgs.into_iter().collect();
         self.body.push_str(&format!("<div class=\"charts\">\n{all}</div>\n"));

@@ -1,4 +1,4 @@
-//! A part of a clip on paper: what joining needs beside the report, and the joined report.
+//! The report of a part of a clip, and joining such reports to that of the whole.
 //!
 //! A part's report is an ordinary report with one entry more, `part`: the raw numbers of every frame and how the plan was
 //! asked for. The joined report has everything a single run writes, and nothing else; only `fps` is a matter of time.
@@ -202,7 +202,7 @@ pub fn merge(mut reports: Vec<(String, Value)>, open_end: bool) -> Result<Value,
     Ok(written(&plan, &outcome, format, &reports))
 }
 
-/// A part as its report tells it. Its scores are not read: they are made anew.
+/// A part as its report describes it. Its scores are not read: they are computed again.
 fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
     let fault = |what| MergeError::NoPart { name: name.to_owned(), what };
     let part = &report["part"];

@@ -48,7 +48,7 @@ pub struct ModelFact {
     pub sha256: Option<String>,
 }
 
-/// An input as the report tells it.
+/// An input as the report describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InputFact {
     pub file: String,
@@ -61,7 +61,7 @@ pub struct InputFact {
     pub warnings: Vec<String>,
 }
 
-/// Whether the two inputs can be compared, as the report tells it.
+/// Whether the two inputs can be compared, according to the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparable {
     /// `yes`, `warn` or `no`.
@@ -84,7 +84,7 @@ pub struct Record {
     pub identical: bool,
     pub shorter: Option<String>,
     pub comparable: Option<Comparable>,
-    /// What pairing found, in words.
+    /// What pairing found, as text.
     pub pairing: Vec<(String, String)>,
     pub shots: Vec<Shot>,
     pub notes: Vec<String>,

@@ -67,7 +67,7 @@ pub fn starts(outcome: &Outcome) -> Vec<u64> {
     if starts.is_empty() { vec![0] } else { starts }
 }
 
-/// Where shots begin, as pairing tells it, made to shots of the listed frames.
+/// Shots of the listed frames, from the frames at which pairing saw them begin.
 pub(crate) fn from_starts(list: &Value, frames: &[u64]) -> Vec<Shot> {
     let (Some(list), Some(first), Some(last)) = (list.as_array(), frames.first(), frames.last()) else {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! Bjøntegaard's deltas: how much rate, or how much quality, lies between two curves.
 //!
-//! Rates enter as logarithms, curves are compared where they overlap, and the average distance is what is told. Two ways
+//! Rates enter as logarithms, curves are compared where they overlap, and the result is their average distance. Two ways
 //! to draw a curve through its points: the cubic polynomial of ITU-T VCEG-M33, and the piecewise cubic (PCHIP, slopes of
 //! Fritsch and Butland) of JCTVC-L1100, which does not swing between points and takes any number of them.
 

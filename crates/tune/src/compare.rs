@@ -126,7 +126,7 @@ pub fn compare(
 ) -> Result<Comparison, TuneError> {
     let started = Instant::now();
     let windows = samples::windows(source, &settings.samples);
-    tell_estimate(lab, source, settings, &windows, sink);
+    send_estimate(lab, source, settings, &windows, sink);
     let results = run_all(settings.encoders.len(), workers(settings), |index| {
         let name = &settings.encoders[index];
         sink(Event::Part { name: name.clone(), index, of: settings.encoders.len() });
@@ -189,7 +189,7 @@ pub(crate) fn run_all<T: Send>(count: usize, workers: usize, work: impl Fn(usize
         .collect()
 }
 
-fn tell_estimate(
+fn send_estimate(
     lab: &Lab,
     source: &Source,
     settings: &CompareSettings,

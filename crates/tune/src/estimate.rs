@@ -1,4 +1,4 @@
-//! How long a run will take, told before it starts: from speeds that were seen here before, else from usual ones.
+//! Estimates how long a run will take before it starts: from speeds measured here before, else from typical ones.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,9 +1,9 @@
-//! What tuning tells while it runs.
+//! Progress of a tuning run.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a run will take, told before it starts.
+/// What a run will take, sent before it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Encodes at most.
@@ -19,7 +19,7 @@ pub struct Estimate {
     pub basis: String,
 }
 
-/// Something happened. Events of several encodes may come mixed; `job` tells them apart.
+/// Something happened. Events of several encodes may come mixed; `job` identifies them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {

@@ -104,7 +104,8 @@ const KEY_SECONDS: f64 = 2.0;
 /// Settings so much finer than the usual start are not tried: no rendition would use them.
 const FINEST: u32 = 16;
 
-/// Makes a ladder. A size that fails is told in `failures`; an error is a wrong question, a cancellation, or nothing at all.
+/// Makes a ladder. A size that fails is listed in `failures`; an error is an invalid request, a cancellation, or a
+/// ladder without a single point.
 pub fn ladder(
     lab: &Lab,
     source: &Source,
@@ -114,7 +115,7 @@ pub fn ladder(
 ) -> Result<Ladder, TuneError> {
     check(source, settings)?;
     let windows = samples::windows(source, &settings.samples);
-    tell_estimate(lab, source, settings, &windows, sink);
+    send_estimate(lab, source, settings, &windows, sink);
     let mut gathered = Gathered::default();
     for (index, size) in settings.resolutions.iter().enumerate() {
         let name = format!("{}x{}", size.0, size.1);
@@ -165,7 +166,7 @@ fn check(source: &Source, settings: &LadderSettings) -> Result<(), TuneError> {
     Ok(())
 }
 
-fn tell_estimate(
+fn send_estimate(
     lab: &Lab,
     source: &Source,
     settings: &LadderSettings,

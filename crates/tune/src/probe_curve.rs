@@ -101,7 +101,7 @@ fn joined(quality: i32, measures: &[Measure], pooling: Pooling) -> Sample {
 
 /// Contradictions in words, with the encoder's own numbers.
 pub fn contradictions(found: &Found<Sample>, knob: &crate::encoders::Knob) -> Vec<String> {
-    let told = |pair: &search::Contradiction| {
+    let sentence = |pair: &search::Contradiction| {
         format!(
             "{name} {finer} scores {finer_score:.2}, less than the coarser {coarser} with {coarser_score:.2}",
             name = knob.name,
@@ -111,7 +111,7 @@ pub fn contradictions(found: &Found<Sample>, knob: &crate::encoders::Knob) -> Ve
             coarser_score = pair.coarser_score,
         )
     };
-    found.contradictions.iter().map(told).collect()
+    found.contradictions.iter().map(sentence).collect()
 }
 
 /// Why no setting meets a target, in words.

@@ -18,7 +18,7 @@ use crate::TuneError;
 use crate::cache::{Cache, Key};
 use crate::tools::{Tools, file_url};
 
-/// What raw video does not tell of itself.
+/// What has to be known of raw video, which has no header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawShape {
     pub width: usize,
@@ -43,7 +43,7 @@ pub struct Source {
     /// The same by ffmpeg's name.
     pub pix_fmt: String,
     pub rate: (u32, u32),
-    /// As the container tells; an estimate where it does not count them.
+    /// From the container; an estimate where it does not count them.
     pub frames: u64,
     /// Of the file.
     pub bytes: u64,
@@ -75,7 +75,7 @@ pub fn looks_raw(path: &Path) -> bool {
 }
 
 impl Source {
-    /// Looks at the file. Raw video needs its shape; any other video tells its own.
+    /// Looks at the file. Raw video needs its shape; any other video has it in its header.
     pub fn open(
         path: &Path,
         raw: Option<RawShape>,
@@ -188,8 +188,7 @@ impl Source {
         // RGB becomes YUV on the way to the encoder and to the measurement alike.
         let pix_fmt =
             if probe.delivery.rgb { plain_pix_fmt(&format) } else { probe.delivery.pix_fmt.clone() };
-        let rate =
-            probe.frame_rate.ok_or_else(|| unreadable("it does not tell its frame rate".to_owned()))?;
+        let rate = probe.frame_rate.ok_or_else(|| unreadable("its frame rate is unknown".to_owned()))?;
         let seconds = probe.duration.unwrap_or(0.0) * f64::from(rate.0) / f64::from(rate.1);
         let frames = probe.frames.unwrap_or(seconds.round() as u64);
         let demuxer = probe.container.split(',').next().unwrap_or_default().to_owned();

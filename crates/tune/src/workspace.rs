@@ -2,7 +2,7 @@
 //!
 //! Three things see to that: dropping it removes it; where a launcher is configured, a janitor process removes it when we
 //! die however suddenly (see [`visus_child::sweep`]); and whoever opens a workspace beside it later removes folders
-//! whose owner is gone, which their lock tells. Only folders that are surely ours are touched: by name, mode, owner, and a
+//! whose owner is gone, as their lock shows. Only folders that are surely ours are touched: by name, mode, owner, and a
 //! lock file with our own words in it.
 
 use std::fs::File;

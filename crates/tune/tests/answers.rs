@@ -4,11 +4,11 @@ mod common;
 
 use std::process::Command;
 
-use common::{Place, judge, noisy, silent, soft, tools};
+use common::{Place, fits, judge, noisy, silent, soft, tools};
 use visus_tune::encoders::{self, Choices};
 use visus_tune::hull::Spacing;
 use visus_tune::samples::SamplePlan;
-use visus_tune::shots::{self, DetectSettings, Kind, ShotSettings};
+use visus_tune::shots::{self, DetectSettings, Kind, PredictSettings, ShotSettings};
 use visus_tune::{
     CompareSettings, LadderSettings, OutputFile, Pooling, TuneError, charts, compare, ladder, manifest,
 };
@@ -32,6 +32,7 @@ fn encoders_are_compared_and_the_absent_ones_told() {
     let source = place.source(&lab, &path);
     let settings = comparison(&["libx264", "libx265", "h264_amf", "nonsense"], &[94.0]);
     let report = compare(&lab, &source, &judge(&source), &settings, &silent).unwrap();
+    fits("compare", &report);
     assert_eq!((report.target_vmaf, report.schema_version), (Some(94.0), None));
     let ok: Vec<bool> = report.rows.iter().map(|row| row.ok).collect();
     assert_eq!(ok, [true, true, false, false]);
@@ -113,6 +114,7 @@ fn a_ladder_is_packaged_and_read_back() {
     ));
     let settings = settings(&[(256, 144), (128, 72)]);
     let found = ladder(&lab, &source, &judge, &settings, &silent).unwrap();
+    fits("ladder", &found);
     assert_eq!(found.renditions.len(), 2, "{found:?}");
     assert!(
         found
@@ -161,6 +163,8 @@ fn shots_get_settings_of_their_own_and_are_joined() {
     let boundaries: Vec<(u64, Kind)> =
         found.boundaries.iter().map(|boundary| (boundary.frame, boundary.kind)).collect();
     assert_eq!((boundaries, found.frames), (vec![(20, Kind::Cut)], 40));
+    let guess = PredictSettings { target: 90.0, crf_min: 18, crf_max: 35 };
+    fits("shots", &shots::predict(&found, &guess));
     for (encoder, codec) in [("libx264", "avc1."), ("libsvtav1", "av01.")] {
         let settings = ShotSettings {
             adapter: encoders::by_name(encoder).unwrap(),
@@ -170,6 +174,7 @@ fn shots_get_settings_of_their_own_and_are_joined() {
             output: Some(OutputFile::at(&place.path("joined.mp4")).unwrap()),
         };
         let plan = shots::tune(&lab, &source, &judge(&source), &found, &settings, &silent).unwrap();
+        fits("shot-plan", &plan);
         assert_eq!(plan.shots.len(), 2);
         assert!(plan.shots.iter().all(|row| row.ok && row.predicted_vmaf.unwrap() >= 92.0), "{plan:?}");
         let joined = plan.output.as_ref().unwrap_or_else(|| panic!("{:?}", plan.output_error));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, judge, noisy, silent, soft};
+use common::{Place, fits, judge, noisy, silent, soft};
 use visus_tune::encoders::{self, Choices};
 use visus_tune::samples::SamplePlan;
 use visus_tune::{Bench, Curve, FindSettings, Pooling, Source, TuneError, Window, find};
@@ -30,6 +30,7 @@ fn equals_a_sweep(encoder: &str, filters: &str, target: f64, range: std::ops::Ra
     let judge = judge(&source);
     let settings = settings(encoder, target);
     let answer = find(&lab, &source, &judge, &settings, &silent).unwrap();
+    fits("search", &answer);
     let (recipe, available) = lab.recipe(settings.adapter, &source, &settings.choices, None).unwrap();
     let bench = Bench { source: &source, recipe, available, judge: &judge, label: encoder.to_owned() };
     let curve = Curve { lab: &lab, bench, windows: vec![Window::WHOLE], pooling: Pooling::Mean };

@@ -80,7 +80,7 @@ fn bundle(peers: &Peers) -> Result<()> {
 /// The Inspector lists the tools; with `--strict` it complains about schemas that clients stumble over.
 fn inspector(peers: &Peers, visus: &Path) -> Result<()> {
     let mut command = peers.node_tool("mcp-inspector");
-    command.arg("--cli").arg(visus).args(["mcp", "--method", "tools/list", "--strict"]);
+    command.arg("--cli").arg(visus).args(["mcp", "--toolset", "all", "--method", "tools/list", "--strict"]);
     let output = bounded(command, HANGS)?;
     let words = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || !words.trim().is_empty() {

@@ -30,6 +30,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use visus_scoring::{ErrorClass, NotComparable, RequestError, ScoreError};
+use visus_server::config::ConfigError;
+use visus_server::http::StartError;
 
 use args::{Args, Command};
 
@@ -94,7 +96,9 @@ fn code(error: &anyhow::Error) -> u8 {
     let class = error.chain().find_map(|cause| {
         let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
         let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
-        scoring.or_else(refused).or_else(|| cause.is::<RequestError>().then_some(ErrorClass::Request))
+        let unstarted = || matches!(cause.downcast_ref(), Some(StartError::Config(_)));
+        let wrong = || cause.is::<RequestError>() || cause.is::<ConfigError>() || unstarted();
+        scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
     });
     match class {
         Some(ErrorClass::Request) => WRONG_ARGUMENTS,

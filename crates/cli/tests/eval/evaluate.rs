@@ -13,7 +13,10 @@ pub fn eval(args: &[&str]) -> std::process::Output {
 fn json(args: &[&str]) -> Value {
     let output = eval(args);
     assert!(output.status.success(), "{args:?}: {}", stderr(&output));
-    serde_json::from_str(&stdout(&output)).unwrap()
+    let result = serde_json::from_str(&stdout(&output)).unwrap();
+    let schema = visus_eval::OUTPUTS.iter().find(|output| output.name == "eval").unwrap();
+    schema.check(&result).unwrap_or_else(|fault| panic!("{args:?}: {fault}\n{result:#}"));
+    result
 }
 
 fn near(what: &str, actual: &Value, expected: &Value, tolerance: f64) {

@@ -45,7 +45,11 @@ fn options_reach_the_engine() {
     let only = client.data("vmaf_score", with(clips.y4m(), json!({ "no_prediction": true })));
     assert!(only["pooled_metrics"].get("vmaf").is_none());
     let auto = client.data("vmaf_score", with(clips.y4m(), json!({ "model": "auto" })));
-    assert!(auto["notes"][0].as_str().unwrap().starts_with("model vmaf_v0.6.1"), "{}", auto["notes"]);
+    assert!(
+        auto["notes"][0].as_str().unwrap().starts_with("using vmaf_v0.6.1 because vmaf_v1.0.16_3d0h"),
+        "{}",
+        auto["notes"]
+    );
     for (format, start) in [("xml", "<VMAF version="), ("csv", "Frame,"), ("sub", "{0}{1}")] {
         let text = client.data("vmaf_score", with(clips.y4m(), json!({ "output_fmt": format })));
         assert_eq!(text["format"], format);

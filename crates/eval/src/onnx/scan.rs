@@ -179,7 +179,7 @@ fn dimension_size(dimension: &[u8]) -> Result<Option<usize>, Malformed> {
     Ok(size)
 }
 
-/// What of a node tells whether it mixes rows.
+/// What shows whether a node mixes rows.
 #[derive(Debug, Default)]
 struct Node {
     operator: String,

@@ -90,7 +90,7 @@ impl Resampled {
         self.percentiles(values, value)
     }
 
-    /// The interval of a difference between two models, and the two-sided chance of a sign like this by luck.
+    /// The interval of a difference between two models, and the two-sided p value of its sign.
     pub fn difference(
         &self,
         models: [usize; 2],

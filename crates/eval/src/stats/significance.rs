@@ -1,4 +1,4 @@
-//! Is one model really better than another, or was it luck?
+//! Significance tests: is one model really better than another, or is it chance?
 
 use super::chance::{chi_squared_tail, normal_tail, signed_rank_lower};
 use super::{Ranking, sum};

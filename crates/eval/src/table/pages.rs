@@ -1,6 +1,6 @@
 //! Parquet pages compressed with zstd, unpacked in pure Rust.
 //!
-//! The parquet crate unpacks zstd through a C library. Here it is told that nothing is compressed, and what it hands out
+//! The parquet crate unpacks zstd through a C library. Here it is given metadata that says nothing is compressed, and what it hands out
 //! is unpacked afterwards.
 
 use std::io::Read;

@@ -226,14 +226,14 @@ impl ParquetFile<'_> {
         }
     }
 
-    /// Tells every value of a group, `None` for one that is missing.
+    /// Hands over every value of a group, `None` for one that is missing.
     fn each<T: DataType, V>(
         &self,
         mut reader: ColumnReaderImpl<T>,
         column: &ColumnDescPtr,
         group: &RowGroupMetaData,
         convert: impl Fn(&T::T) -> V,
-        mut tell: impl FnMut(Option<V>) -> Result<(), String>,
+        mut take: impl FnMut(Option<V>) -> Result<(), String>,
     ) -> Result<(), TableError> {
         let highest = column.max_def_level();
         let mut left = usize::try_from(group.num_rows()).map_err(|error| self.bad(error))?;
@@ -248,15 +248,15 @@ impl ParquetFile<'_> {
                 return Ok(());
             }
             let mut present = values.iter();
-            let told = if highest == 0 {
-                present.try_for_each(|value| tell(Some(convert(value))))
+            let taken = if highest == 0 {
+                present.try_for_each(|value| take(Some(convert(value))))
             } else {
                 levels.iter().try_for_each(|level| {
                     let value = if *level == highest { present.next() } else { None };
-                    tell(value.map(&convert))
+                    take(value.map(&convert))
                 })
             };
-            told.map_err(|reason| self.bad(reason))?;
+            taken.map_err(|reason| self.bad(reason))?;
             left -= records.min(left);
         }
         Ok(())

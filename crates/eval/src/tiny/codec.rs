@@ -1,4 +1,4 @@
-//! What codec-aware models are told: which encoder, how slow, how coarse.
+//! Inputs of codec-aware models: which encoder, how slow, how coarse.
 //!
 //! The layout is that of the training tools: one place for each encoder of the model's vocabulary with a 1 in one of them,
 //! then the preset over 9 and the quality number over 63. The table is part of that layout, so it stands here and not with

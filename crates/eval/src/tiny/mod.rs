@@ -1,6 +1,6 @@
 //! Small ONNX models beside VMAF's own: on a frame's features, or on the distorted picture alone.
 //!
-//! What a model wants is told by its inputs and by a description beside it, a file of the same name that ends in `.json`:
+//! What a model needs follows from its inputs and from a description beside it, a file of the same name that ends in `.json`:
 //! features and their scaling, the words for encoders, the names of outputs. See [`sidecar`].
 
 pub mod codec;

@@ -28,7 +28,7 @@ impl Scored {
 
 /// Numbers that go into one run of a model on pictures: 64 MB.
 const MOST_NUMBERS: usize = 16 << 20;
-/// Pictures that go into one run at most, so that progress is told.
+/// Pictures that go into one run at most, so that progress is reported.
 const MOST_PICTURES: usize = 64;
 
 impl TinyModel {

@@ -117,11 +117,19 @@ impl AdmVector for Avx2 {
         add64(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(a, b) }
         mul_even(a: __m256i, b: __m256i) -> __m256i { _mm256_mul_epi32(a, b) }
         mul_even_unsigned(a: __m256i, b: __m256i) -> __m256i { _mm256_mul_epu32(a, b) }
-        shr64(a: __m256i, count: u32) -> __m256i { _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count))) }
-        shift64(a: __m256i, count: u32) -> __m256i { _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count))) }
+        shr64(a: __m256i, count: u32) -> __m256i {
+            _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count)))
+        }
+        shift64(a: __m256i, count: u32) -> __m256i {
+            _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count)))
+        }
         odd(a: __m256i) -> __m256i { _mm256_shuffle_epi32::<0b11_11_01_01>(a) }
-        merge_low(even: __m256i, odd: __m256i) -> __m256i { _mm256_blend_epi32::<0b10101010>(even, _mm256_shuffle_epi32::<0b10_10_00_00>(odd)) }
-        merge_high(even: __m256i, odd: __m256i) -> __m256i { _mm256_blend_epi32::<0b10101010>(_mm256_shuffle_epi32::<0b11_11_01_01>(even), odd) }
+        merge_low(even: __m256i, odd: __m256i) -> __m256i {
+            _mm256_blend_epi32::<0b10101010>(even, _mm256_shuffle_epi32::<0b10_10_00_00>(odd))
+        }
+        merge_high(even: __m256i, odd: __m256i) -> __m256i {
+            _mm256_blend_epi32::<0b10101010>(_mm256_shuffle_epi32::<0b11_11_01_01>(even), odd)
+        }
         to_float(a: __m256i) -> __m256 { _mm256_cvtepi32_ps(a) }
         mul_float(a: __m256, b: __m256) -> __m256 { _mm256_mul_ps(a, b) }
         fused_sub(a: __m256, b: __m256, c: __m256) -> __m256 { _mm256_fnmadd_ps(a, b, c) }

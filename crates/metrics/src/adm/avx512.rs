@@ -96,7 +96,9 @@ impl AdmVector for Avx512 {
 
     operations! {
         splat64(value: i64) -> __m512i { _mm512_set1_epi64(value) }
-        choose(mask: __m512i, a: __m512i, b: __m512i) -> __m512i { _mm512_ternarylogic_epi32::<0xca>(mask, a, b) }
+        choose(mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+            _mm512_ternarylogic_epi32::<0xca>(mask, a, b)
+        }
         add_saturating16(a: __m512i, b: __m512i) -> __m512i { _mm512_adds_epi16(a, b) }
         abs16(a: __m512i) -> __m512i { _mm512_abs_epi16(a) }
         min16(a: __m512i, b: __m512i) -> __m512i { _mm512_min_epi16(a, b) }
@@ -114,10 +116,16 @@ impl AdmVector for Avx512 {
         mul_even(a: __m512i, b: __m512i) -> __m512i { _mm512_mul_epi32(a, b) }
         mul_even_unsigned(a: __m512i, b: __m512i) -> __m512i { _mm512_mul_epu32(a, b) }
         shr64(a: __m512i, count: u32) -> __m512i { _mm512_srlv_epi64(a, _mm512_set1_epi64(i64::from(count))) }
-        shift64(a: __m512i, count: u32) -> __m512i { _mm512_srav_epi64(a, _mm512_set1_epi64(i64::from(count))) }
+        shift64(a: __m512i, count: u32) -> __m512i {
+            _mm512_srav_epi64(a, _mm512_set1_epi64(i64::from(count)))
+        }
         odd(a: __m512i) -> __m512i { _mm512_shuffle_epi32::<0b11_11_01_01>(a) }
-        merge_low(even: __m512i, odd: __m512i) -> __m512i { _mm512_mask_shuffle_epi32::<0b10_10_00_00>(even, 0xaaaa, odd) }
-        merge_high(even: __m512i, odd: __m512i) -> __m512i { _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even) }
+        merge_low(even: __m512i, odd: __m512i) -> __m512i {
+            _mm512_mask_shuffle_epi32::<0b10_10_00_00>(even, 0xaaaa, odd)
+        }
+        merge_high(even: __m512i, odd: __m512i) -> __m512i {
+            _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even)
+        }
         to_float(a: __m512i) -> __m512 { _mm512_cvtepi32_ps(a) }
         mul_float(a: __m512, b: __m512) -> __m512 { _mm512_mul_ps(a, b) }
         fused_sub(a: __m512, b: __m512, c: __m512) -> __m512 { _mm512_fnmadd_ps(a, b, c) }

@@ -111,8 +111,12 @@ impl AdmVector for Neon {
         concat_high(first: Int, second: Int) -> Int { from_words(vuzp2q_s16(words(first), words(second))) }
         add64(a: Int, b: Int) -> Int { from_quads(vaddq_s64(quads(a), quads(b))) }
         mul_even(a: Int, b: Int) -> Int { from_quads(vmull_s32(vmovn_s64(quads(a)), vmovn_s64(quads(b)))) }
-        mul_even_unsigned(a: Int, b: Int) -> Int { from_unsigned_quads(vmull_u32(vmovn_u64(unsigned_quads(a)), vmovn_u64(unsigned_quads(b)))) }
-        shr64(a: Int, count: u32) -> Int { from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(count)))) }
+        mul_even_unsigned(a: Int, b: Int) -> Int {
+            from_unsigned_quads(vmull_u32(vmovn_u64(unsigned_quads(a)), vmovn_u64(unsigned_quads(b))))
+        }
+        shr64(a: Int, count: u32) -> Int {
+            from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(count))))
+        }
         shift64(a: Int, count: u32) -> Int { from_quads(vshlq_s64(quads(a), vdupq_n_s64(-i64::from(count)))) }
         odd(a: Int) -> Int { vrev64q_s32(a) }
         merge_low(even: Int, odd: Int) -> Int { vtrn1q_s32(even, odd) }

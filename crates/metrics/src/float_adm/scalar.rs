@@ -125,14 +125,14 @@ fn enhance_by(aligned: &[u32], distorted: &[f32], restored: &mut [f32], grow: im
 }
 
 /// How strong coefficients look.
-pub fn weigh(band: &[f32], weight: f32, level: &mut [f32]) {
+pub fn csf(band: &[f32], weight: f32, level: &mut [f32]) {
     for (level, coefficient) in level.iter_mut().zip(band) {
         *level = (weight * coefficient).abs();
     }
 }
 
 /// How strong the differences of coefficients look.
-pub fn weigh_difference(distorted: &[f32], restored: &[f32], weight: f32, level: &mut [f32]) {
+pub fn csf_difference(distorted: &[f32], restored: &[f32], weight: f32, level: &mut [f32]) {
     for ((level, seen), restored) in level.iter_mut().zip(distorted).zip(restored) {
         *level = (weight * (seen - restored)).abs();
     }

@@ -35,9 +35,9 @@ impl Scale {
 pub struct Strengths {
     /// Of the reference.
     pub original: f32,
-    /// Of what the distorted picture has kept of it.
+    /// Of the restored image.
     pub restored: f32,
-    /// Of what was added to it.
+    /// Of the additive image.
     pub additive: f32,
 }
 
@@ -154,7 +154,7 @@ impl Workspace {
         totals.strengths(settings, scale.noise_floor)
     }
 
-    /// Splits a row of the distorted picture into what it has kept of the reference and what was added.
+    /// Decouples a row of the distorted picture into the restored and the additive image.
     fn separate(&mut self, scale: &Scale, settings: &Settings, y: usize) {
         let columns = scale.columns.with_neighbours();
         let original = self.reference.each_ref().map(|band| &band[columns.clone()]);
@@ -167,9 +167,9 @@ impl Workspace {
             scalar::restore(original[band], seen[band], restored);
             scalar::enhance(aligned, seen[band], settings.gain_limit, restored);
             let weight = scale.weights[band];
-            parts.restored.fill(&scale.columns, band, |level| scalar::weigh(restored, weight, level));
+            parts.restored.fill(&scale.columns, band, |level| scalar::csf(restored, weight, level));
             parts.additive.fill(&scale.columns, band, |level| {
-                scalar::weigh_difference(seen[band], restored, weight, level);
+                scalar::csf_difference(seen[band], restored, weight, level);
             });
         }
     }
@@ -179,7 +179,7 @@ impl Workspace {
         let columns = &scale.columns.scored;
         for band in 0..3 {
             let powers = &mut self.powers[band][..columns.len()];
-            scalar::weigh(&self.reference[band][columns.clone()], scale.weights[band], powers);
+            scalar::csf(&self.reference[band][columns.clone()], scale.weights[band], powers);
         }
         self.sum_powers(columns.len(), settings)
     }

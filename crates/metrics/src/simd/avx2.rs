@@ -119,10 +119,10 @@ impl Vector for Avx2 {
             let covariance = _mm256_cvtepi32_pd(covariance);
             let other = _mm256_cvtepi32_pd(_mm_max_epi32(other, _mm_setzero_si128()));
             let gain = _mm256_div_pd(covariance, _mm256_add_pd(variance, _mm256_set1_pd(epsilon)));
-            let rest = _mm256_sub_pd(other, _mm256_mul_pd(gain, covariance));
+            let noise = _mm256_sub_pd(other, _mm256_mul_pd(gain, covariance));
             let gain = _mm256_min_pd(gain, _mm256_set1_pd(limit));
-            let kept = _mm256_mul_pd(_mm256_mul_pd(gain, gain), variance);
-            (_mm256_cvttpd_epi32(rest), _mm256_cvttpd_epi32(kept))
+            let signal = _mm256_mul_pd(_mm256_mul_pd(gain, gain), variance);
+            (_mm256_cvttpd_epi32(noise), _mm256_cvttpd_epi32(signal))
         }}
     }
 
@@ -146,7 +146,7 @@ impl Vector for Avx2 {
 
     #[inline(always)]
     fn in_order(self) {
-        // SAFETY: there is no instruction.
+        // SAFETY: the assembly is empty. That it might touch memory, which keeps loads in place, is a claim, not a fact.
         unsafe { std::arch::asm!("", options(nostack, preserves_flags)) }
     }
 

@@ -122,10 +122,10 @@ impl Vector for Avx512 {
             let covariance = _mm512_cvtepi32_pd(covariance);
             let other = _mm512_cvtepi32_pd(_mm256_max_epi32(other, _mm256_setzero_si256()));
             let gain = _mm512_div_pd(covariance, _mm512_add_pd(variance, _mm512_set1_pd(epsilon)));
-            let rest = _mm512_sub_pd(other, _mm512_mul_pd(gain, covariance));
+            let noise = _mm512_sub_pd(other, _mm512_mul_pd(gain, covariance));
             let gain = _mm512_min_pd(gain, _mm512_set1_pd(limit));
-            let kept = _mm512_mul_pd(_mm512_mul_pd(gain, gain), variance);
-            (_mm512_cvttpd_epi32(rest), _mm512_cvttpd_epi32(kept))
+            let signal = _mm512_mul_pd(_mm512_mul_pd(gain, gain), variance);
+            (_mm512_cvttpd_epi32(noise), _mm512_cvttpd_epi32(signal))
         }}
     }
 
@@ -149,7 +149,7 @@ impl Vector for Avx512 {
 
     #[inline(always)]
     fn in_order(self) {
-        // SAFETY: there is no instruction.
+        // SAFETY: the assembly is empty. That it might touch memory, which keeps loads in place, is a claim, not a fact.
         unsafe { std::arch::asm!("", options(nostack, preserves_flags)) }
     }
 

@@ -131,10 +131,10 @@ fn regress(
     let (variance, covariance) = (double(variance), double(covariance));
     let other = double(vmax_s32(other, vdup_n_s32(0)));
     let gain = vdivq_f64(covariance, vaddq_f64(variance, vdupq_n_f64(epsilon)));
-    let rest = vsubq_f64(other, vmulq_f64(gain, covariance));
+    let noise = vsubq_f64(other, vmulq_f64(gain, covariance));
     let gain = vminq_f64(gain, vdupq_n_f64(limit));
-    let kept = vmulq_f64(vmulq_f64(gain, gain), variance);
-    (vmovn_s64(vcvtq_s64_f64(rest)), vmovn_s64(vcvtq_s64_f64(kept)))
+    let signal = vmulq_f64(vmulq_f64(gain, gain), variance);
+    (vmovn_s64(vcvtq_s64_f64(noise)), vmovn_s64(vcvtq_s64_f64(signal)))
 }
 
 impl Vector for Neon {
@@ -258,7 +258,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn in_order(self) {
-        // SAFETY: there is no instruction.
+        // SAFETY: the assembly is empty. That it might touch memory, which keeps loads in place, is a claim, not a fact.
         unsafe { std::arch::asm!("", options(nostack, preserves_flags)) }
     }
 

@@ -451,14 +451,14 @@ impl VifSums {
         }
         self.den_log += log2.of(pixel.variance_ref as u64 + SIGMA_NSQ as u64) - 2048 * 17;
         if pixel.covariance > 0 && variance_dis > 0 {
-            self.num_log += kept_information(pixel, variance_dis, gain_limit, log2);
+            self.num_log += num_log(pixel, variance_dis, gain_limit, log2);
         }
     }
 }
 
 /// 2048 · log2(1 + g²·σ₁² / (σᵥ² + σₙ²)): the distorted picture as the reference with gain g plus noise σᵥ².
 #[inline(always)]
-fn kept_information(pixel: Pixel, variance_dis: i32, gain_limit: f64, log2: &Log2) -> i64 {
+fn num_log(pixel: Pixel, variance_dis: i32, gain_limit: f64, log2: &Log2) -> i64 {
     let (variance_ref, covariance) = (f64::from(pixel.variance_ref), f64::from(pixel.covariance));
     let gain = covariance / (variance_ref + EPSILON);
     let noise = (f64::from(variance_dis) - gain * covariance) as i32;

@@ -9,7 +9,7 @@ const RIGHT: f64 = WIDTH - 20.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
 /// The highest bar ends here; its label stands above.
 const HIGHEST: f64 = 72.0;
-/// A narrower bar has no room for words.
+/// A narrower bar has no space for text.
 const WORDS: f64 = 26.0;
 
 /// One bar.

@@ -13,7 +13,7 @@ const GAP: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 const TITLE: f64 = 44.0;
 const LEGEND_ROW: f64 = 20.0;
-/// More curves than these are not told apart.
+/// More curves than these cannot be distinguished.
 const MOST_CURVES: usize = CURVES.len();
 const BINS: usize = 40;
 

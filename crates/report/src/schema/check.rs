@@ -63,7 +63,7 @@ impl Checker<'_> {
             match self.value(choice, value, place) {
                 Ok(()) => return Ok(()),
                 // `or null` would hide what is wrong inside.
-                Err(_) if last.is_err() && choice["type"] == "null" && choices.len() > 1 => {}
+                Err(_) if choice["type"] == "null" && choices.len() > 1 => {}
                 error => last = error,
             }
         }
@@ -72,13 +72,12 @@ impl Checker<'_> {
 
     fn array(&self, schema: &Map<String, Value>, items: &[Value], place: &str) -> Result<(), SchemaFault> {
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for (bound, holds) in [("minItems", items.len() as u64), ("maxItems", items.len() as u64)] {
-            let limit = schema.get(bound).and_then(Value::as_u64);
-            let broken =
-                limit.is_some_and(|limit| if bound == "minItems" { holds < limit } else { holds > limit });
-            if broken {
-                return fault(place, format!("it has {holds} items, {bound} is {}", schema[bound]));
-            }
+        let limit = |name: &str| schema.get(name).and_then(Value::as_u64);
+        let count = items.len() as u64;
+        if limit("minItems").is_some_and(|least| count < least)
+            || limit("maxItems").is_some_and(|most| count > most)
+        {
+            return fault(place, format!("it has {count} items, which are too few or too many"));
         }
         for (index, item) in items.iter().enumerate() {
             let described = first.get(index).or_else(|| schema.get("items"));

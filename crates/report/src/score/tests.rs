@@ -152,6 +152,63 @@ fn sections_stand_at_the_top_level() {
     assert_eq!(report.get("media"), None);
 }
 
+/// Panics where a value is not what the schema of an output says.
+fn fits(name: &str, value: &Value) {
+    let output = crate::schema::OUTPUTS.iter().find(|output| output.name == name).unwrap();
+    if let Err(fault) = output.check(value) {
+        panic!("{name}: {fault}\n{value:#}");
+    }
+}
+
+#[test]
+fn everything_that_is_written_fits_its_schema() {
+    let (mut facts, mut outcome) = scored(6, |index| if index == 2 { f64::NAN } else { 90.0 });
+    let check = |facts: &ScoreFacts, outcome: &Outcome| {
+        let report = ScoreReport::new(facts, outcome);
+        fits("score", &report.json());
+        for report in [report, report.of_job(ID).with_precision(Precision::Legacy)] {
+            fits("score", &json(&report.without_frames()));
+            fits("summary", &json(&report.summary()));
+            fits("summary", &json(&report.summary_with_frames()));
+            fits("frames", &json(&report.page(0, Some(2))));
+        }
+        let task = json!({
+            "engine": "1", "reference": { "path": "a", "bytes": 1, "changed_ns": 2 },
+            "distorted": { "path": "b", "bytes": null, "changed_ns": null }, "models": [], "features": ["psnr"],
+            "size": null, "pix_fmt": null, "subsample": 1, "frames": null, "per_frame": true, "media": "",
+        });
+        let row = || crate::batch::BatchRow {
+            number: 1,
+            reference: "a".into(),
+            distorted: "b".into(),
+            task: &task,
+        };
+        fits("batch", &json(&crate::batch::BatchLine::scored(row(), report.full())));
+        fits("batch", &json(&crate::batch::BatchLine::failed(row(), "no", None)));
+        let record = crate::Record::of(report).unwrap();
+        fits("diff", &crate::diff::diff(&record, &record, 1).json());
+    };
+    check(&facts, &outcome);
+    (outcome.identical, outcome.shorter) = (true, Some(visus_engine::Side::Reference));
+    facts.mismatched_model_warning = Some("too large".into());
+    facts.notes.push("why".into());
+    facts.provenance.device = Some("gpu".into());
+    facts.provenance.reference.sha256 = Some("0".into());
+    check(&facts, &outcome);
+    facts.external_pooled =
+        Some(json!({ "vmaf": { "min": 1.0, "max": 2.0, "mean": 1.5, "harmonic_mean": 1.4 } }));
+    check(&facts, &outcome);
+}
+
+#[test]
+fn a_key_without_a_description_is_noticed() {
+    let (facts, outcome) = scored(1, |_| 90.0);
+    let mut report = ScoreReport::new(&facts, &outcome).json();
+    report["provenance"]["colour_of_the_machine"] = json!("grey");
+    let fault = crate::schema::OUTPUTS[0].check(&report).unwrap_err();
+    assert_eq!(fault.place, "/provenance/colour_of_the_machine");
+}
+
 #[test]
 fn a_device_and_its_failure_are_reported() {
     let (_, mut outcome) = scored(2, |_| 50.0);

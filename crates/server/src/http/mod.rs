@@ -1,4 +1,4 @@
-//! The HTTP door: REST at `/v1`, MCP at `/mcp`, health, metrics and the description of it all.
+//! The HTTP front end: REST at `/v1`, MCP at `/mcp`, health, metrics and the description of it all.
 //!
 //! A request passes the gate (id, names, size, token), then its route. Every answer is JSON with the request's id, whoever
 //! refused. A client that leaves drops its route's future, and with it the work it asked for.
@@ -64,21 +64,21 @@ pub(crate) struct App {
     pub sandbox: Vec<String>,
 }
 
-/// A door with its port open, not yet answering.
-pub struct Door {
+/// The server with its port open, not yet answering.
+pub struct HttpServer {
     listener: TcpListener,
     service: listen::Service,
     app: Arc<App>,
     shutdown: CancellationToken,
 }
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Door").field("listener", &self.listener).finish_non_exhaustive()
+        f.debug_struct("HttpServer").field("listener", &self.listener).finish_non_exhaustive()
     }
 }
 
-impl Door {
+impl HttpServer {
     /// Checks everything that can be wrong and opens the port.
     pub async fn bind(settings: Settings, core: Server) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;

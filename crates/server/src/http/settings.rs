@@ -66,6 +66,8 @@ pub enum StartError {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error("no random numbers from the operating system: {0}")]
     Random(String),
+    #[error(transparent)]
+    Config(crate::config::ConfigError),
     #[error("{0}")]
     Other(String),
 }

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::settings::{Flags, Limits, Settings, StartError, TOKEN};
 use super::signals::Signals;
-use super::{Door, descriptors, log, otel};
+use super::{HttpServer, descriptors, log, otel};
 use crate::Server;
 use crate::config::{self, Config, Threading};
 
@@ -27,7 +27,7 @@ pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
     let mut settings = Settings::new(flags, &environment)?;
     settings.limits = Limits::for_descriptors(descriptors::raise());
     let core = config::Flags { http: true, ..core.clone() };
-    let config = Config::read(&core, &environment).map_err(other)?;
+    let config = Config::read(&core, &environment).map_err(StartError::Config)?;
     config.apply();
     let runtime = runtime(&environment)?;
     let result = runtime.block_on(answer(settings, config));
@@ -40,7 +40,7 @@ fn other(error: impl std::fmt::Display) -> StartError {
 }
 
 fn runtime(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Runtime, StartError> {
-    let mut builder = match config::threading(environment).map_err(other)? {
+    let mut builder = match config::threading(environment).map_err(StartError::Config)? {
         Threading::Single => Builder::new_current_thread(),
         Threading::Multi => Builder::new_multi_thread(),
     };
@@ -51,14 +51,14 @@ async fn answer(settings: Settings, config: Config) -> Result<(), StartError> {
     let mut signals = Signals::new()?;
     let made_up = settings.access.made_up().map(str::to_owned);
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let door = Door::bind(settings, Server::new(config)).await?;
+    let door = HttpServer::bind(settings, Server::new(config)).await?;
     announce(&door, scheme, made_up.as_deref());
     door.run(async || signals.next().await).await;
     Ok(())
 }
 
 /// Where to find the server, whatever the log level; and the token, this once.
-fn announce(door: &Door, scheme: &str, made_up: Option<&str>) {
+fn announce(door: &HttpServer, scheme: &str, made_up: Option<&str>) {
     if let Some(address) = door.address() {
         let text = format!(
             "listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json"

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{Tool, ToolAnnotations};
 
+use crate::tools;
 use crate::tools::offer::Offer;
-use crate::tools::{self, schema};
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| tools::TOOLS.iter().map(listed).collect());
 
@@ -26,6 +26,6 @@ fn listed(tool: &tools::Tool) -> Tool {
         .open_world(tool.hints.open_world);
     Tool::new(tool.name, tool.description, Arc::new(tool.input_schema()))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(schema::top_level(&tool.answer_schema())))
+        .with_raw_output_schema(Arc::new(tool.listed_schema()))
         .with_annotations(hints)
 }

@@ -19,24 +19,25 @@ use crate::{Server, ToolError, text};
 pub const LIST_BACKENDS: Tool = Tool {
     name: "list_backends",
     title: "List backends",
-    description: "Reports which backends the engine was built with: cpu, cuda, sycl, vulkan, hip, metal. It does not try whether a \
-                  driver works.",
+    description: "Reports which backends the engine was built with. It does not try whether a driver works.",
     set: Toolset::Core,
     hints: READS,
     fields: || LIST_FIELDS,
     answer: schema::of::<BackendFlags>,
+    shows: &DEVICES,
     run: Run::Look(|server, values| answer(&BackendFlags::new(&available(server, values.flag("refresh"))))),
 };
 
 pub const PROBE_BACKEND: Tool = Tool {
     name: "probe_backend",
     title: "Probe a backend",
-    description: "Scores one grey 64x64 frame on a backend and reports whether a score came back and how fast. Use it when a \
-                  listed backend fails.",
+    description: "Scores one grey frame on a backend and reports whether that works and how fast. Use it when a listed backend \
+                  fails.",
     set: Toolset::Machine,
     hints: READS,
     fields: || PROBE_FIELDS,
     answer: schema::of::<Probe>,
+    shows: &["compiled_in", "runtime_healthy", "score", "error"],
     run: Run::Work(|server, values| {
         let (server, backend) = (server.clone(), values.text("backend").unwrap_or("cpu").to_owned());
         Ok(Box::new(move |context| Output::of(&probe(&server, &backend, context)?)))
@@ -51,6 +52,7 @@ pub const VMAF_VERSION: Tool = Tool {
     hints: READS,
     fields: || NO_FIELDS,
     answer: schema::of::<EngineVersion>,
+    shows: &["version", "build_flags", "error"],
     run: Run::Look(|server, _| answer(&version(server))),
 };
 

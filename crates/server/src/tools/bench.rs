@@ -22,12 +22,12 @@ use crate::{Server, ToolError};
 pub const RUN_BENCHMARK: Tool = Tool {
     name: "run_benchmark",
     title: "Run the benchmark",
-    description: "Measures scoring speed on synthetic clips of 576x324, 1920x1080 and 3840x2160, per backend. It takes seconds of \
-                  full load and needs no video.",
+    description: "Measures scoring speed on synthetic clips of three sizes, per backend. It takes seconds of full load.",
     set: Toolset::Machine,
     hints: READS,
     fields: || FIXED_FIELDS,
     answer: schema::of::<BenchAnswer>,
+    shows: &["exit_code", "stdout", "results"],
     run: Run::Work(|server, _| {
         let server = server.clone();
         Ok(Box::new(move |context| Bench::fixed().run(&server, context)))
@@ -37,12 +37,12 @@ pub const RUN_BENCHMARK: Tool = Tool {
 pub const VMAF_BENCH: Tool = Tool {
     name: "vmaf_bench",
     title: "Measure one size",
-    description: "Measures scoring speed at one size, bit depth and length. It can also compare backends with the CPU (validate) or \
-                  list devices.",
+    description: "Measures scoring speed at one size, bit depth and length.",
     set: Toolset::Machine,
     hints: READS,
     fields: || FIELDS,
     answer: schema::of::<BenchAnswer>,
+    shows: &["exit_code", "stdout", "results"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| Bench::with_options(&values).run(&server, context)))

@@ -22,12 +22,13 @@ use crate::{Server, ToolError};
 pub const EVAL_MODEL_ON_SPLIT: Tool = Tool {
     name: "eval_model_on_split",
     title: "Evaluate a model",
-    description: "Predicts opinion scores with a quality model (ONNX or libvmaf's JSON) from a table of features and reports how well \
-                  it agrees: PLCC, SROCC, KROCC, RMSE. It does not score video.",
+    description: "Evaluates a quality model (ONNX or libvmaf's JSON) against opinion scores in a table of features. It does not \
+                  score video.",
     set: Toolset::Models,
     hints: READS,
     fields: || EVALUATE_FIELDS,
     answer: schema::of::<EvaluationAnswer>,
+    shows: &["n", "plcc", "srocc", "rmse"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| evaluate(&server, &values, context)))
@@ -37,25 +38,21 @@ pub const EVAL_MODEL_ON_SPLIT: Tool = Tool {
 pub const COMPARE_MODELS: Tool = Tool {
     name: "compare_models",
     title: "Compare models",
-    description: "Evaluates several quality models on one table, ranks them by PLCC and tests whether the differences are more than \
-                  chance. A model that fails is listed with its error.",
+    description: "Ranks quality models by PLCC on one table and tests whether the differences are more than chance.",
     set: Toolset::Models,
     hints: READS,
     fields: || COMPARE_FIELDS,
     answer: schema::of::<ComparisonAnswer>,
+    shows: &["ranked", "errors", "pairs"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| compare(&server, &values, context)))
     }),
 };
 
-const TABLE: Field = Field::new(
-    "features",
-    Kind::Text,
-    "Table (.parquet, .csv): columns mos, adm2, vif_scale0 to 3, motion2, key.",
-)
-.required()
-.example("\"features.parquet\"");
+const TABLE: Field = Field::new("features", Kind::Text, "Table (.parquet, .csv) with mos, features and key.")
+    .required()
+    .example("\"features.parquet\"");
 const SPLIT: Field = Field::new("split", Kind::Text, "train, val, test (by a hash of the row's key) or all.")
     .default("\"test\"");
 const INPUT: Field = Field::new("input_name", Kind::Text, "Input of ONNX models.").default("\"features\"");

@@ -13,12 +13,12 @@ use crate::{Server, ToolError};
 pub const LIST_EXTRACTORS: Tool = Tool {
     name: "list_extractors",
     title: "List metrics",
-    description: "Lists the metrics that scoring tools take in 'feature'. With 'name' it gives one metric's options and the names of \
-                  its scores.",
+    description: "Lists the metrics that scoring tools take in 'feature'. With 'name' it gives one metric's options and scores.",
     set: Toolset::Core,
     hints: READS,
     fields: || FIELDS,
     answer: schema::of::<ExtractorList>,
+    shows: &["extractors"],
     run: Run::Look(list),
 };
 

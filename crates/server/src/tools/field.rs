@@ -146,7 +146,9 @@ impl Field {
                 json!({ "type": "array", "items": { "type": "string" }, "maxItems": most })
             }
         };
-        if let Some(default) = self.default.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+        // What is off unless it is set needs no default in the list.
+        let default = self.default.filter(|default| *default != "false");
+        if let Some(default) = default.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
             schema["default"] = default;
         }
         schema["description"] = json!(self.help);

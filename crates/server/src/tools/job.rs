@@ -14,11 +14,12 @@ use crate::{Server, ToolError, text};
 pub const GET_JOB: Tool = Tool {
     name: "get_job",
     title: "Get a job",
-    description: "Reports how far a background job is and, once it is done, its result. Results are kept for an hour.",
+    description: "Reports the progress of a background job, then its result. Results are kept for an hour.",
     set: Toolset::Jobs,
     hints: READS,
     fields: || GET_FIELDS,
     answer: schema::of::<JobAnswer>,
+    shows: &["status", "progress", "error", "result"],
     run: Run::Now(|server, owner, values| {
         let detail = values.text("detail").and_then(Detail::parse);
         get(server, owner, values.text("job_id").unwrap_or_default(), detail)
@@ -33,6 +34,7 @@ pub const LIST_JOBS: Tool = Tool {
     hints: READS,
     fields: || LIST_FIELDS,
     answer: schema::of::<JobList>,
+    shows: &["jobs"],
     run: Run::Now(|server, owner, values| {
         let list = list(server.jobs(), owner)?;
         if wants_full(server, values) {
@@ -50,6 +52,7 @@ pub const CANCEL_JOB: Tool = Tool {
     hints: CHANGES,
     fields: || CANCEL_FIELDS,
     answer: schema::of::<JobAnswer>,
+    shows: &["status"],
     run: Run::Now(|server, owner, values| {
         Ok(facts(&server.jobs().cancel(owner, values.text("job_id").unwrap_or_default())?))
     }),

@@ -72,6 +72,8 @@ pub struct Tool {
     pub fields: fn() -> &'static [Field],
     /// The schema of its answer, by [`schema::of`] the answer's type.
     pub answer: fn() -> Schema,
+    /// The fields of the answer that `tools/list` names: those that an agent looks for.
+    pub shows: &'static [&'static str],
     pub run: Run,
 }
 
@@ -91,6 +93,12 @@ impl Tool {
             Run::Work(_) => schema::with_job_fields((self.answer)(), self.is_long()),
             Run::Now(_) | Run::Look(_) => (self.answer)(),
         }
+    }
+
+    /// What `tools/list` says of its answer.
+    pub fn listed_schema(&self) -> Schema {
+        let job: &[&str] = if matches!(self.run, Run::Work(_)) { &["job_id"] } else { &[] };
+        schema::top_level(&self.answer_schema(), &[self.shows, job].concat())
     }
 
     /// Whether it can run in the background.
@@ -133,13 +141,11 @@ pub(crate) const NO_FIELDS: &[Field] = &[];
 
 /// The argument of every tool that can run in the background.
 pub(crate) const BACKGROUND: Field =
-    Field::new("background", Kind::Flag, "Return a job_id at once; ask get_job for the result.")
-        .default("false");
+    Field::new("background", Kind::Flag, "Return a job_id at once.").default("false");
 
 /// The argument of lists that are shortened for agents.
 pub(crate) const LIST_DETAIL: Field =
-    Field::new("detail", Kind::Word(&["auto", "full"]), "'full': everything, however long.")
-        .default("\"auto\"");
+    Field::new("detail", Kind::Word(&["auto", "full"]), "full: everything.").default("\"auto\"");
 
 /// Whether a list is wanted in full: on request, or where this server stands in for the Python one.
 pub(crate) fn wants_full(server: &Server, values: &Values) -> bool {

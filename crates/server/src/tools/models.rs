@@ -19,12 +19,12 @@ use crate::text;
 pub const LIST_MODELS: Tool = Tool {
     name: "list_models",
     title: "List models",
-    description: "Lists the VMAF models that scoring tools take in 'model': built-in ones, then files in the model folders. The \
-                  default fits most videos; 'auto' picks one by size.",
+    description: "Lists the VMAF models that scoring tools take in 'model'. The default fits most videos.",
     set: Toolset::Core,
     hints: READS,
     fields: || LIST_FIELDS,
     answer: schema::of::<ModelList>,
+    shows: &["models"],
     run: Run::Look(|server, values| {
         let models = list(&server.config().model_dirs, server.roots())?;
         if wants_full(server, values) {
@@ -37,12 +37,12 @@ pub const LIST_MODELS: Tool = Tool {
 pub const DESCRIBE_MODEL: Tool = Tool {
     name: "describe_model",
     title: "Describe a model",
-    description: "Describes one model: its features, score range and the display it was trained for. Use it to choose between \
-                  models.",
+    description: "Describes one model: its features, score range and intended display. Use it to choose between models.",
     set: Toolset::Core,
     hints: READS,
     fields: || DESCRIBE_FIELDS,
     answer: schema::of::<ModelDescription>,
+    shows: &["model_type", "feature_names", "score_range", "intended_display"],
     run: Run::Look(|server, values| {
         let name = values.text("name").unwrap_or_default();
         let model = describe(name, &server.config().model_dirs, server.roots())?;

@@ -15,25 +15,36 @@ use crate::{Server, ToolError};
 pub const VMAF_SCORE: Tool = Tool {
     name: "vmaf_score",
     title: "Score a video",
-    description: "Scores a distorted video against its reference with VMAF and other metrics: encoded files (mp4, mkv, ...), Y4M, \
-                  or raw YUV with width, height, pixfmt and bitdepth. Answers with a verdict, statistics and the worst frames; \
-                  for long videos set background and poll get_job.",
+    description: "Scores a distorted video against its reference with VMAF and other metrics: encoded files, Y4M, or raw YUV with \
+                  width, height, pixfmt and bitdepth. For long videos set background and poll get_job.",
     set: Toolset::Core,
     hints: READS,
     fields: || Names::Mcp.fields(),
     answer: schema::of::<ScoreAnswer>,
+    shows: &[
+        "verdict",
+        "pooled_metrics",
+        "worst_frames",
+        "worst_second",
+        "curve",
+        "series",
+        "frames",
+        "comparability",
+        "notes",
+        "report",
+    ],
     run: Run::Work(|server, values| prepare(&VMAF_SCORE, Names::Mcp, server, values)),
 };
 
 pub const VMAF_SCORE_ENCODED: Tool = Tool {
     name: "vmaf_score_encoded",
     title: "Score an encoded video",
-    description: "The same as vmaf_score for files that ffmpeg decodes, kept for clients that know it by this name. It takes \
-                  every other argument of vmaf_score.",
+    description: "The same as vmaf_score for encoded files, under an older name. It takes all other arguments of vmaf_score.",
     set: Toolset::Core,
     hints: READS,
     fields: || Names::Encoded.fields(),
     answer: schema::of::<ScoreAnswer>,
+    shows: &["verdict", "pooled_metrics", "comparability"],
     run: Run::Work(|server, values| prepare(&VMAF_SCORE_ENCODED, Names::Encoded, server, values)),
 };
 

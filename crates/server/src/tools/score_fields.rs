@@ -54,32 +54,37 @@ impl Names {
 
 fn table(names: Names) -> Vec<Field> {
     let mut fields = vec![
-        Field::new(names.reference(), Kind::Text, "Path of the reference video.")
+        Field::new(names.reference(), Kind::Text, "The reference video.")
             .required()
             .example("\"reference.mp4\""),
-        Field::new(names.distorted(), Kind::Text, "Path of the distorted video.")
+        Field::new(names.distorted(), Kind::Text, "The distorted video.")
             .required()
             .example("\"encode.mp4\""),
     ];
     if names != Names::Encoded {
         fields.extend_from_slice(RAW);
     }
-    fields.extend_from_slice(PAIRING);
-    fields.extend_from_slice(COMMON);
-    match names {
-        Names::Encoded => fields.extend(RARE.iter().map(|field| field.unlisted())),
-        Names::Mcp | Names::Rest => fields.extend_from_slice(RARE),
+    for field in [PAIRING, COMMON, RARE].concat() {
+        let listed = match names {
+            Names::Rest => true,
+            Names::Mcp => field.listed,
+            Names::Encoded => OFTEN.contains(&field.name),
+        };
+        fields.push(Field { listed, ..field });
     }
     fields
 }
+
+/// What tools list that take all arguments of `vmaf_score`.
+const OFTEN: [&str; 2] = ["model", "background"];
 
 /// The table of `describe_worst_frames`: either pair of names, and the rest as for scores.
 pub fn either(first: Field) -> Vec<Field> {
     let mut fields = vec![first];
     for field in Names::Mcp.fields().iter().chain(Names::Encoded.fields()) {
         if !fields.iter().any(|known| known.name == field.name) {
-            let rare = RARE.iter().any(|rare| rare.name == field.name);
-            fields.push(Field { required: false, listed: !rare, ..*field });
+            let listed = field.required || OFTEN.contains(&field.name);
+            fields.push(Field { required: false, listed, ..*field });
         }
     }
     fields
@@ -105,62 +110,45 @@ const RAW: &[Field] = &[
 
 /// How encoded videos are brought together.
 const PAIRING: &[Field] = &[
-    Field::new(
-        "sync",
-        Kind::Word(&["full", "offset", "off"]),
-        "Encoded files: 'full' pairs frames by content, 'offset' aligns the start, 'off' pairs by number.",
-    )
-    .default("\"full\""),
-    Field::new("scale", Kind::Text, "Encoded files of two sizes: auto, reference, off or WIDTHxHEIGHT.")
+    Field::new("sync", Kind::Word(&["full", "offset", "off"]), "How frames of encoded files are paired.")
+        .default("\"full\""),
+    Field::new("scale", Kind::Text, "Encoded files of two sizes: auto, reference, off or WxH.")
         .default("\"auto\""),
-    Field::new("force", Kind::Flag, "Score encoded files even if they are not comparable.").default("false"),
+    Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
 ];
 
 /// What every scoring tool lists.
 const COMMON: &[Field] = &[
-    Field::new(
-        "model",
-        Kind::Text,
-        "'version=NAME' or 'path=FILE', with options such as ':name=x'; 'auto' picks by size. See list_models.",
-    )
-    .default("\"version=vmaf_v0.6.1\""),
-    Field::new(
-        "feature",
-        Kind::Texts { most: 64 },
-        "More metrics, as 'psnr' or 'cambi=full_ref=true'. See list_extractors.",
-    ),
-    Field::new("frame_cnt", AT_LEAST_1, "Score at most this many frames."),
-    Field::new("subsample", AT_LEAST_1, "Score every Nth frame.").default("1"),
-    Field::new(
-        "detail",
-        Kind::Word(&Detail::NAMES),
-        "'summary'; 'frames' adds every score; 'full' is libvmaf's report.",
-    )
-    .default("\"auto\""),
+    Field::new("model", Kind::Text, "'version=NAME' or 'path=FILE'; 'auto' picks by size. See list_models.")
+        .default("\"version=vmaf_v0.6.1\""),
+    Field::new("feature", Kind::Texts { most: 64 }, "More metrics, as 'psnr'. See list_extractors."),
+    Field::new("frame_cnt", AT_LEAST_1, "Frames at most."),
+    Field::new("subsample", AT_LEAST_1, "Every Nth frame.").default("1"),
+    Field::new("detail", Kind::Word(&Detail::NAMES), "frames: every score; full: libvmaf's report.")
+        .default("\"auto\""),
     BACKGROUND,
 ];
 
 /// What few need.
 const RARE: &[Field] = &[
-    Field::new("backend", Kind::Word(&BACKENDS), "Where features are computed.").default("\"auto\""),
-    Field::new("precision", Kind::Text, "legacy (6 decimals), max, or 1 to 17 digits.").default("\"legacy\""),
-    Field::new("aom_ctc", Kind::Word(&AOM_VERSIONS), "AOM common test conditions."),
-    Field::new("nflx_ctc", Kind::Word(&["v1.0"]), "Netflix common test conditions."),
-    Field::new("threads", AT_LEAST_0, "Worker threads; 0: all cores."),
-    Field::new("frame_skip_ref", AT_LEAST_0, "Skip frames of the reference."),
-    Field::new("frame_skip_dist", AT_LEAST_0, "Skip frames of the distorted video."),
-    Field::new("no_prediction", Kind::Flag, "Features only, no model.").default("false"),
-    Field::new("cpumask", AT_LEAST_0, "CPU instruction sets not to use, as vmaf's --cpumask."),
-    Field::new("gpumask", AT_LEAST_0, "GPU operations not to use, as vmaf's --gpumask."),
-    Field::new("output_fmt", Kind::Word(&FORMATS), "Not json: the report as text in 'output'.")
-        .default("\"json\""),
+    Field::new("backend", Kind::Word(&BACKENDS), "Device.").default("\"auto\""),
+    Field::new("precision", Kind::Text, "legacy (%.6f), max or 1 to 17 digits.").default("\"legacy\""),
+    Field::new("aom_ctc", Kind::Word(&AOM_VERSIONS), "AOM test conditions."),
+    Field::new("nflx_ctc", Kind::Word(&["v1.0"]), "Netflix test conditions."),
+    Field::new("threads", AT_LEAST_0, "0: all cores."),
+    Field::new("frame_skip_ref", AT_LEAST_0, "Frames to skip."),
+    Field::new("frame_skip_dist", AT_LEAST_0, "Frames to skip."),
+    Field::new("no_prediction", Kind::Flag, "Features only.").default("false"),
+    Field::new("cpumask", AT_LEAST_0, "As vmaf's --cpumask."),
+    Field::new("gpumask", AT_LEAST_0, "As vmaf's --gpumask."),
+    Field::new("output_fmt", Kind::Word(&FORMATS), "Not json: text in 'output'.").default("\"json\""),
     Field::new("tiny_model", Kind::Text, "Path of an ONNX model."),
-    Field::new("tiny_device", Kind::Text, "Its device."),
-    Field::new("tiny_threads", AT_LEAST_0, "Its threads."),
-    Field::new("tiny_fp16", Kind::Flag, "Half precision.").default("false"),
-    Field::new("tiny_codec", Kind::Text, "Codec, as its input."),
-    Field::new("tiny_preset", Kind::Text, "Encoder preset, as its input."),
-    Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "CRF, as its input."),
-    Field::new("tiny_resize", Kind::Word(&RESIZES), "How its pictures are scaled."),
+    Field::new("tiny_device", Kind::Text, "Its device.").unlisted(),
+    Field::new("tiny_threads", AT_LEAST_0, "Its threads.").unlisted(),
+    Field::new("tiny_fp16", Kind::Flag, "Half precision.").default("false").unlisted(),
+    Field::new("tiny_codec", Kind::Text, "Its codec input."),
+    Field::new("tiny_preset", Kind::Text, "Its preset input."),
+    Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "Its CRF input."),
+    Field::new("tiny_resize", Kind::Word(&RESIZES), "How pictures are scaled."),
     Field::new("no_reference", Kind::Flag, "Without a reference; needs tiny_model.").default("false"),
 ];

@@ -42,11 +42,21 @@ fn descriptions_are_two_sentences_about_tools_that_are_offered_together() {
 #[test]
 fn every_argument_and_every_field_at_the_top_is_described() {
     for tool in TOOLS {
-        for schema in [tool.input_schema(), schema::top_level(&tool.answer_schema())] {
+        for schema in [tool.input_schema(), tool.listed_schema()] {
             for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
                 let help = field["description"].as_str().unwrap_or_default();
                 assert!(!help.is_empty() && !help.contains('\n'), "{}.{name}: {field}", tool.name);
             }
+        }
+    }
+}
+
+#[test]
+fn fields_that_are_shown_are_there() {
+    for tool in TOOLS {
+        let whole = tool.answer_schema();
+        for name in tool.shows {
+            assert!(whole["properties"].get(name).is_some(), "{}.{name}", tool.name);
         }
     }
 }

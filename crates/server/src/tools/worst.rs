@@ -25,13 +25,13 @@ use crate::{Server, ToolError, text};
 pub const DESCRIBE_WORST_FRAMES: Tool = Tool {
     name: "describe_worst_frames",
     title: "Show the worst frames",
-    description: "Scores a video and shows its worst frames: reference, distorted and difference side by side, cropped to the worst \
-                  region, with what is wrong (blur, blocking, banding, noise, brightness, misalignment). Use it after a low \
-                  score; it takes every argument of vmaf_score.",
+    description: "Shows the worst frames of a video: reference, distorted and difference side by side, with what is wrong. \
+                  Use it after a low score; it takes all arguments of vmaf_score.",
     set: Toolset::Core,
     hints: READS,
     fields,
     answer: schema::of::<WorstAnswer>,
+    shows: &["frames", "score", "notes"],
     run: Run::Work(prepare),
 };
 

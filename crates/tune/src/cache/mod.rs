@@ -51,7 +51,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The size that a cache is held to unless told otherwise.
+/// The default limit on the size of a cache.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 /// The layout's version; another one is another folder.
 const LAYOUT: &str = "v1";
@@ -117,7 +117,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Where the cache is unless told otherwise: `VISUS_CACHE_DIR`, else the user's cache folder.
+    /// The default folder of the cache: `VISUS_CACHE_DIR`, else the user's cache folder.
     pub fn usual_folder() -> Option<PathBuf> {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -132,7 +132,7 @@ impl Cache {
         variable("VISUS_CACHE_DIR").or_else(|| system().map(|folder| folder.join("visus")))
     }
 
-    /// What the cache may take unless told otherwise: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].
+    /// The default limit: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].
     pub fn usual_limit() -> Result<u64, String> {
         match std::env::var("VISUS_CACHE_SIZE").ok().filter(|text| !text.is_empty()) {
             Some(text) => bytes(&text).map_err(|error| format!("VISUS_CACHE_SIZE: {error}")),

@@ -1,4 +1,4 @@
-//! Which encoders the local ffmpeg really has: a tiny trial encode finds out, and tells the library's version.
+//! Which encoders the local ffmpeg really has: a tiny trial encode finds out, and shows the library's version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::tools::Tools;
 /// An encoder that was tried and works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
-    /// The encoder library's version in its own words, or ffmpeg's where it tells none.
+    /// The encoder library's version as it reports it, or ffmpeg's where it reports none.
     pub version: String,
     /// Sample formats it takes; empty if ffmpeg does not say.
     pub pix_fmts: Vec<String>,
@@ -128,7 +128,7 @@ fn library_version(adapter: &Adapter, log: &str, stream: &str) -> Option<String>
 
 /// The line of an ffmpeg log that says what went wrong, without addresses.
 pub(crate) fn reason(log: &str) -> String {
-    let told = |line: &&str| {
+    let complains = |line: &&str| {
         !line.trim().is_empty() && !line.starts_with(' ') && !line.contains("Conversion failed")
     };
     let complaint = |line: &&str| {
@@ -137,7 +137,8 @@ pub(crate) fn reason(log: &str) -> String {
             .iter()
             .any(|word| line.contains(word))
     };
-    let lines: Vec<&str> = log.lines().filter(told).filter(|line| !line.starts_with("Svt[info]")).collect();
+    let lines: Vec<&str> =
+        log.lines().filter(complains).filter(|line| !line.starts_with("Svt[info]")).collect();
     let line =
         lines.iter().copied().find(complaint).or(lines.last().copied()).unwrap_or("no reason was given");
     without_address(line)

@@ -70,3 +70,12 @@ pub fn judge(source: &Source) -> Judge {
 }
 
 pub fn silent(_: Event) {}
+
+/// An answer is what its schema says, key by key.
+pub fn fits(name: &str, answer: &impl serde::Serialize) {
+    let output = visus_tune::schema::OUTPUTS.iter().find(|output| output.name == name).unwrap();
+    let answer = serde_json::to_value(answer).unwrap();
+    if let Err(fault) = output.check(&answer) {
+        panic!("{name}: {fault}\n{answer:#}");
+    }
+}

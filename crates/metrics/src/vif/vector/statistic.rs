@@ -165,15 +165,14 @@ impl<S: Vector> Tally<S> {
         let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
         let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
 
-        let held = s.leading_bits(s.add_where(floor, textured, variance_ref));
+        let den = s.leading_bits(s.add_where(floor, textured, variance_ref));
         let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
-        let kept = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
+        let num = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
         let noise = s.leading_bits(noise);
-        let (held, kept, noise) =
-            (self.log.parts(s, held), self.log.parts(s, kept), self.log.parts(s, noise));
+        let (den, num, noise) = (self.log.parts(s, den), self.log.parts(s, num), self.log.parts(s, noise));
         for part in 0..2 {
-            self.den[part] = s.add32(self.den[part], held[part]);
-            self.num[part] = s.add32(self.num[part], s.sub32(kept[part], noise[part]));
+            self.den[part] = s.add32(self.den[part], den[part]);
+            self.num[part] = s.add32(self.num[part], s.sub32(num[part], noise[part]));
         }
     }
 

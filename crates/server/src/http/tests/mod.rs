@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::settings::{NO_AUTH, TOKEN};
-use super::{Door, Flags, Settings};
+use super::{Flags, HttpServer, Settings};
 use crate::config::{self, Config};
 
 /// What was cancelled ends within a second on a machine that is not busy with other things; the work itself would take a
@@ -69,7 +69,7 @@ impl Setup {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.unwrap().block_on(async {
                 let core = crate::Server::new(config);
-                let server = Door::bind(settings, core.clone()).await.unwrap();
+                let server = HttpServer::bind(settings, core.clone()).await.unwrap();
                 tell.send((server.address().unwrap(), core)).unwrap();
                 server.run(async || stopped.recv().await.unwrap_or_default()).await;
             });

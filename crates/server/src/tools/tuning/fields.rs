@@ -11,12 +11,10 @@ const SCORE: Kind = Kind::Number { min: 0.0, max: 110.0 };
 const SRC: Field = Field::new("src", Kind::Text, "The video to encode.").required().example("\"source.mp4\"");
 const WIDTH: Field = Field::new("width", SIDE, "Raw video only.").example("1920");
 const HEIGHT: Field = Field::new("height", SIDE, "Raw video only.").example("1080");
-const PIX_FMT: Field = Field::new("pix_fmt", Kind::Text, "ffmpeg's name, of raw video and of the encode.")
-    .example("\"yuv420p\"");
+const PIX_FMT: Field = Field::new("pix_fmt", Kind::Text, "ffmpeg's name.").example("\"yuv420p\"");
 const FRAMERATE: Field =
     Field::new("framerate", Kind::Number { min: 0.001, max: 1000.0 }, "Raw video only.").example("25");
-const MODEL: Field = Field::new("model", Kind::Text, "See list_models; 'auto' picks by size.")
-    .default("\"version=vmaf_v0.6.1\"");
+const MODEL: Field = Field::new("model", Kind::Text, "See list_models.").default("\"version=vmaf_v0.6.1\"");
 const ENCODER: Field = Field::new("encoder", Kind::Text, "ffmpeg's name.").default("\"libx264\"");
 const TARGET: Field = Field::new("target_vmaf", SCORE, "Score to reach.").default("92");
 const THRESHOLD: Kind = Kind::Number { min: 0.1, max: 255.0 };
@@ -33,7 +31,7 @@ pub const COMPARE: &[Field] = &[
     PIX_FMT,
     FRAMERATE,
     MODEL,
-    Field::new("no_parallel", Kind::Flag, "One encoder at a time, for fair times.").default("false"),
+    Field::new("no_parallel", Kind::Flag, "One encoder at a time.").default("false"),
     BACKGROUND,
 ];
 
@@ -46,8 +44,7 @@ pub const LADDER: &[Field] = &[
     ENCODER,
     Field::new("quality_tiers", Kind::Whole { min: 1, max: 32 }, "Renditions at most.").default("5"),
     Field::new("format", Kind::Word(&["json", "hls", "dash"]), "Of the manifest.").default("\"json\""),
-    Field::new("spacing", Kind::Word(&Spacing::NAMES), "What is even from tier to tier.")
-        .default("\"log_bitrate\""),
+    Field::new("spacing", Kind::Word(&Spacing::NAMES), "Even steps of what.").default("\"log_bitrate\""),
     WIDTH,
     HEIGHT,
     PIX_FMT,
@@ -65,9 +62,9 @@ pub const PER_SHOT: &[Field] = &[
     Field::new("scene_threshold", THRESHOLD, CUT_HELP).default("12"),
     WIDTH,
     HEIGHT,
-    Field::new("output", Kind::Text, "MP4 file to write: the shots, encoded, joined and measured."),
+    Field::new("output", Kind::Text, "MP4 file to write."),
     Field::new("overwrite", Kind::Flag, "Replace 'output' if it exists.").default("false"),
-    Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Not json: also as text in 'text'.")
+    Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Not json: also in 'text'.")
         .default("\"json\""),
     MODEL,
     BACKGROUND,
@@ -83,6 +80,6 @@ pub const PREDICT: &[Field] = &[
     Field::new("crf_min", Kind::Whole { min: 0, max: 63 }, "Finest guess.").default("18"),
     Field::new("crf_max", Kind::Whole { min: 0, max: 63 }, "Coarsest guess.").default("35"),
     Field::new("diff_threshold", THRESHOLD, CUT_HELP).default("12"),
-    Field::new("format", Kind::Word(&["json", "csv"]), "csv: also as text in 'text'.").default("\"json\""),
+    Field::new("format", Kind::Word(&["json", "csv"]), "csv: also in 'text'.").default("\"json\""),
     BACKGROUND,
 ];

@@ -26,48 +26,52 @@ use crate::{Server, ToolError};
 pub const RUN_COMPARE: Tool = Tool {
     name: "run_compare",
     title: "Compare encoders",
-    description: "Finds for each encoder the coarsest setting that still reaches a VMAF target, and compares bit rates. Use it to \
-                  choose an encoder or a CRF; it encodes up to 8 times per encoder, so set background.",
+    description: "Finds for each encoder the coarsest setting that reaches a VMAF target, and compares bit rates. Use it to choose \
+                  an encoder or a CRF; it takes minutes, so set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::COMPARE,
     answer: schema::of::<answers::CompareAnswer>,
+    shows: &["rows", "bd_rate"],
     run: Run::Work(|server, values| encode(&RUN_COMPARE, answers::compare, server, values)),
 };
 
 pub const RUN_LADDER: Tool = Tool {
     name: "run_ladder",
     title: "Build a ladder",
-    description: "Finds renditions for adaptive streaming: each size is encoded, judged at the source's size, and tiers are taken from \
-                  the convex hull. It returns a JSON, HLS or DASH manifest and writes no segments; set background.",
+    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality. It returns a JSON, HLS or DASH \
+                  manifest and writes no segments; set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::LADDER,
     answer: schema::of::<answers::LadderAnswer>,
+    shows: &["manifest", "failures"],
     run: Run::Work(|server, values| encode(&RUN_LADDER, answers::ladder, server, values)),
 };
 
 pub const RUN_TUNE_PER_SHOT: Tool = Tool {
     name: "run_tune_per_shot",
     title: "Tune every shot",
-    description: "Finds shots and, for each, the coarsest setting that reaches a VMAF target, with the commands to encode and join \
-                  them. With 'output' it runs them and measures the result; set background.",
+    description: "Finds the coarsest setting for every shot that reaches a VMAF target, and the commands to encode and join them. \
+                  With 'output' it runs and measures them; set background.",
     set: Toolset::Tuning,
     hints: CHANGES,
     fields: || fields::PER_SHOT,
     answer: schema::of::<answers::PerShotAnswer>,
+    shows: &["shots", "segment_commands", "concat_command", "output"],
     run: Run::Work(|server, values| encode(&RUN_TUNE_PER_SHOT, answers::per_shot, server, values)),
 };
 
 pub const VMAF_PER_SHOT: Tool = Tool {
     name: "vmaf_per_shot",
     title: "Guess settings per shot",
-    description: "Finds shots in raw video or Y4M and guesses a CRF for each from its texture and motion. It does not encode; \
+    description: "Guesses a CRF for every shot of raw video or Y4M from texture and motion. It does not encode; \
                   run_tune_per_shot measures.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::PREDICT,
     answer: schema::of::<answers::PredictAnswer>,
+    shows: &["plan"],
     run: Run::Work(|server, values| {
         let source = server.roots().open(values.text("reference").unwrap_or_default())?;
         let request = Request { values, source, model: None, raw: None, output: None, targets: Vec::new() };

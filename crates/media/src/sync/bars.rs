@@ -2,7 +2,7 @@
 
 use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
 
-use crate::signature::View;
+use crate::sync::signature::View;
 
 /// How far above black a sample of a bar may lie, on the scale of 8 bits.
 const TOLERANCE: u32 = 8;

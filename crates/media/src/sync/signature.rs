@@ -21,6 +21,10 @@ pub struct Grid {
 }
 
 impl Grid {
+    pub const fn new(columns: usize, rows: usize) -> Self {
+        Self { columns, rows }
+    }
+
     pub fn for_formats(a: &Format, b: &Format) -> Self {
         let fit = |most: usize, a: usize, b: usize| (a.min(b) / SMALLEST_CELL).clamp(1, most);
         Self { columns: fit(GRID.0, a.width(), b.width()), rows: fit(GRID.1, a.height(), b.height()) }
@@ -43,7 +47,7 @@ pub struct View(pub [f64; 4]);
 
 impl View {
     /// Rows and columns of a picture of this size; at least one of each.
-    fn of(&self, width: usize, height: usize) -> (Range<usize>, Range<usize>) {
+    pub fn of(&self, width: usize, height: usize) -> (Range<usize>, Range<usize>) {
         let inner = |side: usize, before: f64, after: f64| {
             let from = (side as f64 * before).ceil() as usize;
             let to = side - ((side as f64 * after).ceil() as usize).min(side);
@@ -61,6 +65,11 @@ impl Signature {
     }
 
     pub fn of_view(frame: &Frame, range: ColourRange, grid: Grid, view: View) -> Self {
+        Self::from_cells(Self::cells_of(frame, range, grid, view))
+    }
+
+    /// Mean luma of every cell.
+    pub fn cells_of(frame: &Frame, range: ColourRange, grid: Grid, view: View) -> Vec<f32> {
         let mut cells = match frame.plane(0) {
             PlaneView::U8(plane) => averages(plane, grid, view),
             PlaneView::U16(plane) => averages(plane, grid, view),
@@ -71,7 +80,7 @@ impl Signature {
             ColourRange::Full => (219.0 / 255.0 / unit, 16.0),
         };
         cells.iter_mut().for_each(|cell| *cell = *cell * gain + offset);
-        Self::from_cells(cells)
+        cells
     }
 
     pub fn from_cells(mut cells: Vec<f32>) -> Self {

@@ -1,9 +1,14 @@
 //! What pairing found out, frame by frame and in figures.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 use visus_engine::Side;
+use visus_video::shots::{DetectSettings, detect_from_changes};
 
-use crate::align::{Check, Start};
+use crate::sync::evidence::FLOOR;
+use crate::sync::look::Look;
+use crate::sync::plan::Start;
 
 /// How frames are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +91,30 @@ impl Runs {
     }
 }
 
+impl Doubts {
+    fn add(&mut self, reference: u64, distorted: u64, shift: Option<i32>) {
+        self.frames += 1;
+        if let Some((last, others)) = self.listed.last_mut() {
+            let next = (last.reference + last.count, last.distorted + last.count);
+            if next == (reference, distorted) && *others == shift {
+                last.count += 1;
+                return;
+            }
+        }
+        if self.listed.len() < LISTED {
+            self.listed.push((Run { reference, distorted, count: 1 }, shift));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let listed = self.listed.iter().map(|(run, shift)| {
+            json!({ "reference": run.reference, "distorted": run.distorted, "count": run.count, "alternative_shift": shift })
+        });
+        let complete = self.listed.iter().map(|(run, _)| run.count).sum::<u64>() == self.frames;
+        json!({ "frames": self.frames, "runs": listed.collect::<Vec<_>>(), "complete": complete })
+    }
+}
+
 /// How two pictures lie over each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Laid {
@@ -97,13 +126,122 @@ pub enum Laid {
     Fitted,
 }
 
+/// How surely a pair belongs together, beside its neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Nothing was compared.
+    #[default]
+    None,
+    Sure,
+    /// Neighbours would fit as well.
+    Unclear,
+    /// A neighbour would fit better.
+    Contradicted,
+    /// The distorted video stands still while the reference moves.
+    Frozen,
+    /// The pictures are not alike.
+    Unlike,
+}
+
+impl Check {
+    /// How far around a pair is looked.
+    const AROUND: usize = 25;
+    /// Frames of the reference that differ by less than this (square levels) are one picture.
+    const SAME: f32 = 0.02;
+
+    /// Compares the pair at the front with pairs of one of its frames and a later one of the other side.
+    pub(crate) fn of_front(look: &dyn Look) -> Self {
+        let (reference, distorted) = look.lengths();
+        let own = look.distance(0, 0).max(FLOOR);
+        let later = |count: usize| 1..count.min(Self::AROUND + 1);
+        let rows = later(reference).filter(|at| look.within(0, 0, *at) >= Self::SAME);
+        // While the reference stands still, later frames of the other show the same, better or worse coded.
+        let columns = later(distorted.min(reference)).filter(|at| look.within(0, 0, *at) >= Self::SAME);
+        let rows = rows.map(|at| look.distance(at, 0));
+        let other = columns.map(|at| look.distance(0, at)).chain(rows).fold(f32::MAX, f32::min).max(FLOOR);
+        match (own * 2.0 <= other, other * 2.0 < own) {
+            (true, _) => Self::Sure,
+            (_, true) => Self::Contradicted,
+            _ => Self::Unclear,
+        }
+    }
+}
+
+/// What is known of one pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Noted {
+    /// Numbers of its frames in both files.
+    pub reference: u64,
+    pub distorted: u64,
+    /// How much the reference changes from the pair before, on the scale of 8 bits.
+    pub change: f32,
+    /// How far the two are apart where they are farthest.
+    pub farthest: f32,
+    pub check: Check,
+    /// Another pairing explains the frame nearly as well; with the frame of the reference that lies so much later, or with
+    /// none.
+    pub doubt: Option<Option<i32>>,
+}
+
+/// What is known once the streams have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tail {
+    /// The side that goes on after the other has ended.
+    pub longer: Option<Side>,
+    /// Frames of both files, of those that were read to their end.
+    pub counted: [Option<u64>; 2],
+    /// Frames after the last pair that only repeat it.
+    pub copies: [u64; 2],
+}
+
+/// Pair by pair, everything that is known. A report is made of that part of it that was scored: what was read ahead does not
+/// show.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    pub sync: Sync,
+    pub start: Option<Start>,
+    pub searched_far: bool,
+    pub pairs: Vec<Noted>,
+    pub tail: Option<Tail>,
+    /// Frames of the distorted video that show two frames of the reference at once.
+    pub blended: Vec<u64>,
+    pub brightness: Option<(f32, f32)>,
+    pub bars: [[usize; 4]; 2],
+    pub laid: Laid,
+}
+
+impl Log {
+    /// What was found about these pairs, and if `ended`, about what follows the last of them.
+    pub fn findings(&self, scored: Range<u64>, ended: bool) -> Findings {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.pairs.len());
+        let scored = place(scored.start)..place(scored.end);
+        let mut all = Findings {
+            sync: self.sync,
+            start: self.start,
+            searched_far: self.searched_far,
+            brightness: self.brightness,
+            bars: self.bars,
+            laid: self.laid,
+            ..Findings::default()
+        };
+        for at in scored.clone() {
+            all.add(&self.pairs[at], at.checked_sub(1).map(|before| &self.pairs[before]));
+        }
+        all.add_blends(&self.blended);
+        if let Some(tail) = self.tail.filter(|_| ended && scored.end == self.pairs.len()) {
+            all.end(&tail, self.pairs.last());
+        }
+        all
+    }
+}
+
 /// Everything that pairing found.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     pub sync: Sync,
     /// Where the streams meet, if that was looked for.
     pub start: Option<Start>,
-    /// Where the search for the start had to look at small copies of more of both files.
+    /// Where small copies of both files were looked at to their ends.
     pub searched_far: bool,
     pub pairs: u64,
     /// Frames of the reference that the distorted video does not have: dropped.
@@ -114,6 +252,10 @@ pub struct Findings {
     pub frozen: Runs,
     /// Pairs whose pictures are not alike.
     pub unlike: Runs,
+    /// Pairs for which another pairing would explain the pictures nearly as well.
+    pub doubtful: Doubts,
+    /// Pairs whose distorted frame shows two frames of the reference at once.
+    pub blended: Runs,
     /// Pairs that were re-checked against their neighbours: sure, unclear, contradicted.
     pub checks: [u64; 3],
     /// The side that goes on after the other has ended.
@@ -133,10 +275,17 @@ pub struct Findings {
     pub counted: [Option<u64>; 2],
     /// What decoders complained about where damage is forgiven.
     pub complaints: Vec<String>,
+    /// Numbers of the distorted frames of all pairs.
+    shown: Vec<(u64, u64)>,
 }
 
-/// A cut is a change of more than this from one frame to the next (mean absolute difference of luma, 8-bit scale).
-pub const CUT: f32 = 12.0;
+/// Runs of pairs of which another pairing is nearly as likely.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// Each with by how many frames of the reference the other pairing is later; `None`: the frames have no counterpart there.
+    pub listed: Vec<(Run, Option<i32>)>,
+    pub frames: u64,
+}
 
 impl Findings {
     /// Frames of the reference before the first that the distorted video has; negative if that one begins earlier.
@@ -144,16 +293,10 @@ impl Findings {
         self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
     }
 
-    /// Pairs at which a new shot begins; the first is 0. A cut is a large change between quiet neighbours: fast motion is
-    /// none.
+    /// Pairs at which a new shot begins; the first is 0.
     pub fn shots(&self) -> Vec<u64> {
-        const CONTRAST: f32 = 3.0;
-        let quiet = |place: usize, peak: f32| {
-            place == 0 || self.changes.get(place).is_none_or(|change| change * CONTRAST < peak)
-        };
-        let is_cut = |at: usize, change: f32| change > CUT && quiet(at - 1, change) && quiet(at + 1, change);
-        let all = self.changes.iter().enumerate().filter(|(at, change)| *at == 0 || is_cut(*at, **change));
-        all.map(|(at, _)| at as u64).collect()
+        let found = detect_from_changes(&self.changes, &DetectSettings::default());
+        found.shots.iter().map(|shot| shot.start).collect()
     }
 
     /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
@@ -168,28 +311,53 @@ impl Findings {
         (0..).zip(&self.farthest).filter(|(_, value)| **value > limit).map(|(index, _)| index).collect()
     }
 
-    pub(crate) fn checked(&mut self, check: Check) {
-        self.checks[match check {
-            Check::Sure => 0,
-            Check::Unclear => 1,
-            Check::Contradicted => 2,
-        }] += 1;
+    /// Adds a pair; frames between it and the one before belong to none.
+    fn add(&mut self, pair: &Noted, before: Option<&Noted>) {
+        if let Some(before) = before {
+            (before.reference + 1..pair.reference).for_each(|at| self.add_missing(at, before.distorted + 1));
+            (before.distorted + 1..pair.distorted).for_each(|at| self.add_extra(pair.reference, at));
+        }
+        let (reference, distorted) = (pair.reference, pair.distorted);
+        self.pairs += 1;
+        self.changes.push(pair.change);
+        self.farthest.push(pair.farthest);
+        match pair.check {
+            Check::None => {}
+            Check::Sure => self.checks[0] += 1,
+            Check::Unclear => self.checks[1] += 1,
+            Check::Contradicted => self.checks[2] += 1,
+            Check::Frozen => self.frozen.add(reference, distorted, (1, 1)),
+            Check::Unlike => self.unlike.add(reference, distorted, (1, 1)),
+        }
+        if let Some(shift) = pair.doubt {
+            self.doubtful.add(reference, distorted, shift);
+        }
+        self.shown.push((reference, distorted));
     }
 
-    pub(crate) fn add_missing(&mut self, reference: u64, distorted: u64) {
+    fn add_blends(&mut self, blended: &[u64]) {
+        let (first, last) = (self.shown.first().map(|pair| pair.1), self.shown.last().map(|pair| pair.1));
+        let within = |frame: &&u64| first.is_some_and(|first| first <= **frame) && last >= Some(**frame);
+        for frame in blended.iter().filter(within) {
+            if let Ok(at) = self.shown.binary_search_by_key(frame, |pair| pair.1) {
+                self.blended.add(self.shown[at].0, *frame, (1, 1));
+            }
+        }
+    }
+
+    fn end(&mut self, tail: &Tail, last: Option<&Noted>) {
+        (self.longer, self.counted) = (tail.longer, tail.counted);
+        let next = last.map_or((0, 0), |last| (last.reference + 1, last.distorted + 1));
+        (0..tail.copies[0]).for_each(|at| self.add_missing(next.0 + at, next.1));
+        (0..tail.copies[1]).for_each(|at| self.add_extra(next.0, next.1 + at));
+    }
+
+    fn add_missing(&mut self, reference: u64, distorted: u64) {
         self.missing.add(reference, distorted, (1, 0));
     }
 
-    pub(crate) fn add_extra(&mut self, reference: u64, distorted: u64) {
+    fn add_extra(&mut self, reference: u64, distorted: u64) {
         self.extra.add(reference, distorted, (0, 1));
-    }
-
-    pub(crate) fn add_frozen(&mut self, reference: u64, distorted: u64) {
-        self.frozen.add(reference, distorted, (1, 1));
-    }
-
-    pub(crate) fn add_unlike(&mut self, reference: u64, distorted: u64) {
-        self.unlike.add(reference, distorted, (1, 1));
     }
 
     pub fn json(&self) -> Value {
@@ -206,6 +374,8 @@ impl Findings {
             "duplicated": self.extra.json(),
             "frozen": self.frozen.json(),
             "unlike": self.unlike.json(),
+            "doubtful": self.doubtful.json(),
+            "blended": self.blended.json(),
             "recheck": {
                 "sure": share(self.checks[0]),
                 "unclear": share(self.checks[1]),
@@ -292,7 +462,10 @@ mod tests {
 
     #[test]
     fn cuts_begin_shots() {
-        let findings = Findings { changes: vec![0.0, 1.0, 30.0, 2.0], ..Findings::default() };
-        assert_eq!(findings.shots(), [0, 2]);
+        let mut changes = vec![1.0; 20];
+        (changes[0], changes[9]) = (0.0, 30.0);
+        let findings = Findings { changes, ..Findings::default() };
+        assert_eq!(findings.shots(), [0, 9]);
+        assert_eq!(Findings::default().shots(), [] as [u64; 0]);
     }
 }

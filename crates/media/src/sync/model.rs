@@ -1,0 +1,325 @@
+//! The edit that explains two videos best: a hidden Markov model over all their frames.
+//!
+//! The state at a frame of the distorted video is its offset against the [`Cadence`], or that it has no counterpart since it
+//! left an offset. Staying is free. Every change of offset, every stretch without counterpart, and a start or end that the two
+//! do not share has a price, as the logarithm of how rare it is. What the pictures say against each state is the
+//! [`Evidence`]. The cheapest way through all frames is found by dynamic programming (Viterbi 1967), from both ends; so it is
+//! also known, for every frame, what the best way through any other state would cost.
+
+use crate::sync::cadence::Cadence;
+use crate::sync::changes::Changes;
+use crate::sync::evidence::{BLOCK, CAP, Evidence};
+
+/// What edits cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Prices {
+    /// Frames of the reference are left out.
+    pub drop: f32,
+    /// A frame is shown twice.
+    pub double: f32,
+    /// Either of these, where the pictures repeat themselves.
+    pub copy: f32,
+    /// Something else is shown for a while, and back at another offset.
+    pub insert: f32,
+    pub back: f32,
+    /// A frame without counterpart that looks as if it had one, and one that does not.
+    pub alone: f32,
+    pub foreign: f32,
+    /// The videos do not begin, or do not end, together.
+    pub begin: f32,
+    pub end: f32,
+}
+
+impl Prices {
+    /// Nothing is known beside the pictures.
+    pub const OPEN: Self = Self {
+        drop: 9.0,
+        double: 9.0,
+        copy: 5.0,
+        insert: 9.0,
+        back: 4.5,
+        alone: 1.6,
+        foreign: 0.1,
+        begin: 5.0,
+        end: 3.0,
+    };
+
+    /// Frames are dropped or doubled all the time. It costs [`Prices::BUSY_ONCE`] to assume that.
+    pub const BUSY: Self = Self { drop: 2.5, double: 2.5, copy: 1.5, ..Self::OPEN };
+    pub const BUSY_ONCE: f32 = 24.0;
+
+    /// Lengths and times agree, so that nothing was edited: several times as much evidence is asked for, and not quite as
+    /// much to begin looking for more of it.
+    pub fn strict(watching: bool) -> Self {
+        let times = if watching { 3.0 } else { 6.0 };
+        let Self { drop, double, copy, insert, back, alone, foreign, begin, end } = Self::OPEN;
+        let [drop, double, copy, insert, back, begin, end] =
+            [drop, double, copy, insert, back, begin, end].map(|price| times * price);
+        Self { drop, double, copy, insert, back, alone, foreign, begin, end }
+    }
+
+    /// The way goes on from a pair; it does not begin.
+    pub fn going_on(self) -> Self {
+        Self { begin: self.drop, ..self }
+    }
+
+    /// More frames may follow on both sides.
+    pub fn open_ended(self) -> Self {
+        Self { end: 0.0, ..self }
+    }
+}
+
+/// Paired at an offset, or without a counterpart since that offset was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    pub offset: i32,
+    pub paired: bool,
+}
+
+/// Another state at a frame, and what the best way through it costs beyond the cheapest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rival {
+    pub state: State,
+    pub extra: f32,
+}
+
+/// The cheapest way.
+#[derive(Clone, Debug)]
+pub struct Way {
+    pub cost: f32,
+    /// A state per frame of the distorted video.
+    pub states: Vec<State>,
+    /// The nearest rival of each that shows another picture.
+    pub rivals: Vec<Rival>,
+}
+
+/// Everything that decides.
+pub struct Model<'a> {
+    pub evidence: &'a Evidence,
+    pub cadence: Cadence,
+    pub prices: Prices,
+    /// Frames of the reference and of the distorted video.
+    pub lengths: (usize, usize),
+    /// How much pictures change from frame to frame.
+    pub changes: &'a Changes,
+    /// Whether two frames of the reference show the same picture.
+    pub same: &'a dyn Fn(i32, i32) -> bool,
+}
+
+/// The cheapest ways to all states at one frame: paired ones by offset, then those without counterpart.
+struct Column {
+    cost: Vec<f32>,
+    /// The state before.
+    from: Vec<u32>,
+    /// Without counterpart: the last frame of the reference that was paired.
+    last: Vec<i32>,
+}
+
+impl Column {
+    fn new(states: usize) -> Self {
+        Self { cost: vec![f32::INFINITY; states], from: vec![u32::MAX; states], last: vec![-1; states] }
+    }
+
+    fn offer(&mut self, slot: usize, cost: f32, from: usize, last: i32) {
+        if cost < self.cost[slot] {
+            (self.cost[slot], self.from[slot], self.last[slot]) = (cost, from as u32, last);
+        }
+    }
+}
+
+impl Model<'_> {
+    fn offsets(&self, frame: usize) -> &[i32] {
+        &self.evidence.blocks[frame / BLOCK].offsets
+    }
+
+    /// What the pictures say against a pair.
+    fn against(&self, frame: usize, at: usize) -> f32 {
+        self.evidence.blocks[frame / BLOCK].against[frame % BLOCK][at] + self.evidence.foreign[frame]
+    }
+
+    /// The frame of the reference at an offset; it may lie outside.
+    fn place(&self, frame: usize, offset: i32) -> i32 {
+        self.cadence.due(frame) as i32 + offset
+    }
+
+    /// The price of going from one offset to another, paired before and after; infinite where time would run backwards.
+    fn step(&self, frame: usize, from: i32, to: i32) -> f32 {
+        let (before, now) = (self.place(frame - 1, from), self.place(frame, to));
+        let change = self.changes.against(frame, before, now, self.evidence.noise);
+        if from == to {
+            return change;
+        }
+        let frames = (to - from).unsigned_abs() as f32;
+        let repeats =
+            if to > from { self.are_copies(before + 1, now) } else { self.changes.copies[1][frame] };
+        let price = match (repeats, to > from) {
+            (true, _) => self.prices.copy,
+            (false, true) => self.prices.drop,
+            (false, false) => self.prices.double,
+        };
+        if now < before { f32::INFINITY } else { price + 0.5 * frames.ln() + change }
+    }
+
+    /// Whether all these frames of the reference repeat the one before each.
+    fn are_copies(&self, from: i32, to: i32) -> bool {
+        let copy = |at: i32| {
+            usize::try_from(at).ok().and_then(|at| self.changes.copies[0].get(at)).is_some_and(|copy| *copy)
+        };
+        from < to && (from..to).all(copy)
+    }
+
+    /// What it costs to leave a frame without counterpart: little where it shows something else, or lies before or behind
+    /// the reference.
+    fn alone(&self, frame: usize, offset: i32) -> f32 {
+        let place = self.place(frame, offset);
+        let Prices { alone, foreign, .. } = self.prices;
+        let beyond = place < 0 || place >= self.lengths.0 as i32;
+        if beyond { foreign } else { alone - (alone - foreign) * self.evidence.foreign[frame] / CAP }
+    }
+
+    /// What it costs to begin doing so.
+    fn leave(&self, frame: usize, offset: i32) -> f32 {
+        let behind = self.place(frame, offset) >= self.lengths.0 as i32;
+        if behind { self.prices.end } else { self.prices.insert }
+    }
+
+    fn first(&self) -> Column {
+        let offsets = self.offsets(0);
+        let mut column = Column::new(2 * offsets.len());
+        for (at, offset) in offsets.iter().enumerate() {
+            let begin = if *offset == 0 { 0.0 } else { self.prices.begin };
+            column.cost[at] = self.against(0, at) + begin;
+            column.cost[offsets.len() + at] = self.prices.begin + self.alone(0, *offset);
+        }
+        column
+    }
+
+    fn next(&self, frame: usize, before: &Column) -> Column {
+        let (old, new) = (self.offsets(frame - 1), self.offsets(frame));
+        let mut column = Column::new(2 * new.len());
+        for (at, offset) in new.iter().enumerate() {
+            self.reach_pair(frame, (at, *offset), before, &mut column);
+            let Some(from) = old.iter().position(|earlier| earlier == offset) else { continue };
+            let alone = self.alone(frame, *offset);
+            let leave = before.cost[from] + self.leave(frame, *offset) + alone;
+            column.offer(new.len() + at, leave, from, self.place(frame - 1, *offset));
+            let stay = old.len() + from;
+            column.offer(new.len() + at, before.cost[stay] + alone, stay, before.last[stay]);
+        }
+        column
+    }
+
+    /// All ways to a pair.
+    fn reach_pair(&self, frame: usize, (at, offset): (usize, i32), before: &Column, column: &mut Column) {
+        let against = self.against(frame, at);
+        if !against.is_finite() {
+            return;
+        }
+        let old = self.offsets(frame - 1);
+        let place = self.place(frame, offset);
+        for (from, earlier) in old.iter().enumerate() {
+            if before.cost[from].is_finite() {
+                let cost = before.cost[from] + self.step(frame, *earlier, offset) + against;
+                column.offer(at, cost, from, -1);
+            }
+            let alone = old.len() + from;
+            if before.last[alone] < place {
+                let back = if *earlier == offset { 0.0 } else { self.prices.back };
+                column.offer(at, before.cost[alone] + back + against, alone, -1);
+            }
+        }
+    }
+
+    /// What is still to pay at the end.
+    fn end(&self, column: &Column) -> Vec<f32> {
+        let frame = self.lengths.1 - 1;
+        let offsets = self.offsets(frame);
+        let last = |at: usize| match offsets.get(at) {
+            Some(offset) => self.place(frame, *offset),
+            None => column.last[at],
+        };
+        let all = |at: usize| last(at) + 1 >= self.lengths.0 as i32;
+        (0..column.cost.len()).map(|at| if all(at) { 0.0 } else { self.prices.end }).collect()
+    }
+
+    /// The cheapest way; `None` if a video has no frames.
+    pub fn solve(&self) -> Option<Way> {
+        let frames = self.lengths.1;
+        if frames == 0 || self.lengths.0 == 0 {
+            return None;
+        }
+        let mut columns = vec![self.first()];
+        for frame in 1..frames {
+            let next = self.next(frame, &columns[frame - 1]);
+            columns.push(next);
+        }
+        let end = self.end(&columns[frames - 1]);
+        let totals = columns[frames - 1].cost.iter().zip(&end).map(|(cost, end)| cost + end);
+        let (mut at, cost) = totals.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let mut states = Vec::with_capacity(frames);
+        for frame in (0..frames).rev() {
+            states.push(self.state(frame, at));
+            at = columns[frame].from[at] as usize;
+        }
+        states.reverse();
+        let rivals = self.rivals(&columns, end, &states, cost);
+        Some(Way { cost, states, rivals })
+    }
+
+    fn state(&self, frame: usize, at: usize) -> State {
+        let offsets = self.offsets(frame);
+        State { offset: offsets[at % offsets.len()], paired: at < offsets.len() }
+    }
+
+    /// For every frame the cheapest way through a state that shows another picture.
+    fn rivals(&self, columns: &[Column], end: Vec<f32>, states: &[State], cost: f32) -> Vec<Rival> {
+        let mut rest = end;
+        let mut all = Vec::with_capacity(columns.len());
+        for frame in (0..columns.len()).rev() {
+            if frame + 1 < columns.len() {
+                rest = self.rest(frame + 1, &rest);
+            }
+            let own = states[frame];
+            let mut nearest = Rival { state: own, extra: f32::INFINITY };
+            for (at, rest) in rest.iter().enumerate() {
+                let extra = (columns[frame].cost[at] + rest - cost).max(0.0);
+                if extra < nearest.extra && !self.shows_same(frame, self.state(frame, at), own) {
+                    nearest = Rival { state: self.state(frame, at), extra };
+                }
+            }
+            all.push(nearest);
+        }
+        all.reverse();
+        all
+    }
+
+    fn shows_same(&self, frame: usize, a: State, b: State) -> bool {
+        match (a.paired, b.paired) {
+            (true, true) => (self.same)(self.place(frame, a.offset), self.place(frame, b.offset)),
+            (a, b) => !a && !b,
+        }
+    }
+
+    /// The cheapest rest of the way from all states of the frame before, by that from all states of this one.
+    fn rest(&self, frame: usize, rest: &[f32]) -> Vec<f32> {
+        let (old, new) = (self.offsets(frame - 1), self.offsets(frame));
+        let mut before = vec![f32::INFINITY; 2 * old.len()];
+        for (at, offset) in new.iter().enumerate() {
+            let onward = rest[at] + self.against(frame, at);
+            for (from, earlier) in old.iter().enumerate() {
+                let alone = old.len() + from;
+                if onward.is_finite() {
+                    let back = if earlier == offset { 0.0 } else { self.prices.back };
+                    before[from] = before[from].min(onward + self.step(frame, *earlier, *offset));
+                    before[alone] = before[alone].min(onward + back);
+                }
+                if earlier == offset {
+                    let stay = rest[new.len() + at] + self.alone(frame, *offset);
+                    before[from] = before[from].min(stay + self.leave(frame, *offset));
+                    before[alone] = before[alone].min(stay);
+                }
+            }
+        }
+        before
+    }
+}
