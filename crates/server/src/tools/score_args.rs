@@ -122,7 +122,7 @@ impl ScoreArgs {
             scale: values.has("scale").then(|| self.scale()).transpose()?,
             force: values.flag("force"),
             hwaccel: None,
-            decoders: decoders(config.launcher.clone(), config.limits.subprocess),
+            decoders: decoders(config.launcher.clone(), config.limits.subprocess, config.limits.job),
         })
     }
 
