@@ -7,6 +7,7 @@ mod peers;
 mod python;
 mod readme;
 mod steps;
+mod supply;
 mod tidy;
 
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ cargo xtask peers …   only conformance, scores and other clients, against the 
 cargo xtask readme    writes the table of tools into README.md; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
+cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         "python" => python::prepare(&steps::root()),
         "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
         "goldens" => steps::goldens(),
+        "deny" => supply::check(&steps::root()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

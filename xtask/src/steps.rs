@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{gpu, peers, python, readme, tidy};
+use crate::{gpu, peers, python, readme, supply, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -28,6 +28,7 @@ pub fn test() -> Result<()> {
         let all = [&["clippy", "--workspace", "--all-targets"][..], &fixtures, &["--", "-D", "warnings"]];
         cargo(&all.concat())?;
     }
+    step("deny", || supply::check(&root()))?;
     say_golden();
     bring("ffmpeg", "ffmpeg");
     bring("chromium", "chromium");

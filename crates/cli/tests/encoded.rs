@@ -231,3 +231,26 @@ fn a_killed_run_leaves_no_decoder() {
     }
     assert_eq!(running(), 0);
 }
+
+/// Whatever the parts, with an offset and a drop: the merged report is that of one run, but for the time that it took.
+#[test]
+fn parts_of_encoded_video_merge() {
+    let folder = clips();
+    let score = |args: &[&str]| {
+        let output = visus(folder.path(), &[&["score", "ref.mkv", "dis.mp4"], args].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    score(&["--json=whole.json"]);
+    score(&["--to", "20", "--json=a.json"]);
+    score(&["--from", "20", "--to", "33", "--json=b.json"]);
+    score(&["--from", "33", "--json=c.json"]);
+    let output = visus(folder.path(), &["merge", "c.json", "a.json", "b.json", "-o", "all.json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let read = |name: &str| -> String {
+        let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let mut report: Value = serde_json::from_str(&text).unwrap();
+        report.as_object_mut().unwrap().remove("fps");
+        format!("{report:#}")
+    };
+    assert_eq!(read("all.json"), read("whole.json"));
+}

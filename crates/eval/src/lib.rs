@@ -22,6 +22,8 @@ mod compare;
 mod error;
 mod evaluate;
 pub mod features;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod json;
 pub mod onnx;
 

@@ -1,17 +1,20 @@
 //! Whether a score of these two videos means anything: yes, with a warning, or no; and why.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use visus_video::Interlacing;
 
 use crate::sync::bars;
-use crate::sync::findings::{Findings, Laid, Sync, frames};
+use crate::sync::findings::{Alternative, Findings, Laid, Sync, frames};
 use crate::sync::pairer::CERTAIN;
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Verdict {
     #[default]
     Yes,
@@ -30,16 +33,16 @@ impl fmt::Display for Verdict {
 }
 
 /// Something that bears on the comparison. `Yes` marks what was met and dealt with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     pub weight: Verdict,
     /// A short name that programs can look for.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub text: String,
 }
 
 /// Can the two be compared?
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparability {
     pub reasons: Vec<Reason>,
 }
@@ -50,7 +53,7 @@ impl Comparability {
     }
 
     pub(crate) fn add(&mut self, weight: Verdict, code: &'static str, text: impl Into<String>) {
-        self.reasons.push(Reason { weight, code, text: text.into() });
+        self.reasons.push(Reason { weight, code: Cow::Borrowed(code), text: text.into() });
     }
 
     fn yes(&mut self, code: &'static str, text: impl Into<String>) {
@@ -218,8 +221,29 @@ fn light(found: &mut Comparability, reference: &Facts, distorted: &Facts) {
 const STRANGERS: f32 = 0.6;
 const DOUBTFUL: f32 = 0.8;
 
+/// What pairing needs to know of one video to be judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outline {
+    pub width: usize,
+    pub height: usize,
+    pub rate: Option<f64>,
+    /// How many frames it should have by its duration.
+    pub stated_frames: Option<f64>,
+}
+
+impl Outline {
+    pub fn of(facts: &Facts) -> Self {
+        Self {
+            width: facts.format.width(),
+            height: facts.format.height(),
+            rate: facts.rate(),
+            stated_frames: facts.probe.as_ref().and_then(Probe::stated_frames),
+        }
+    }
+}
+
 /// What pairing says, before or after scoring.
-pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
+pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: &[Outline; 2]) {
     bars(found, findings, facts);
     lost(found, findings, facts);
     let Some(start) = findings.start else {
@@ -248,6 +272,7 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: [&F
     brightness(found, findings);
     gaps(found, findings, facts);
     recheck(found, findings);
+    doubts(found, findings);
     patches(found, findings);
     for complaint in &findings.complaints {
         found.warn("damage", format!("damage was forgiven: {complaint}"));
@@ -287,8 +312,8 @@ fn brightness(found: &mut Comparability, findings: &Findings) {
     }
 }
 
-fn gaps(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
-    let rates = facts.map(Facts::rate);
+fn gaps(found: &mut Comparability, findings: &Findings, facts: &[Outline; 2]) {
+    let rates = facts.each_ref().map(|facts| facts.rate);
     let apart = rates[0].zip(rates[1]).is_some_and(|(a, b)| (a / b - 1.0).abs() > 0.001);
     let weight = if apart { Verdict::Yes } else { Verdict::Warn };
     for (runs, code, what) in [
@@ -332,6 +357,41 @@ fn recheck(found: &mut Comparability, findings: &Findings) {
     }
 }
 
+/// Pairs that the pictures do not confirm: more than this share of all is worth a warning.
+const DOUBTFUL_SHARE: f64 = 0.01;
+/// Frames that show two at once: more than this share of all is worth a warning.
+const BLENDED_SHARE: f64 = 0.03;
+
+fn doubts(found: &mut Comparability, findings: &Findings) {
+    let share = |count: u64| count as f64 / findings.pairs.max(1) as f64;
+    let doubtful = share(findings.doubtful.frames);
+    if let Some((first, other)) = findings.doubtful.listed.first() {
+        let last = first.distorted + first.count - 1;
+        let other = match other {
+            Alternative::Shift(shift) => format!("a shift by {shift:+} frames of the reference"),
+            Alternative::Alone => "that they have no counterpart".to_owned(),
+        };
+        let text = format!(
+            "the pairing of {:.1} % of the pairs is doubtful: another one explains the pictures nearly as well (first in frames \
+             {} to {last} of the distorted video: {other}); see `pairing.doubtful` for all",
+            100.0 * doubtful,
+            first.distorted
+        );
+        let weight = if doubtful > DOUBTFUL_SHARE { Verdict::Warn } else { Verdict::Yes };
+        found.add(weight, "doubtful", text);
+    }
+    if share(findings.blended.frames) > BLENDED_SHARE {
+        found.warn(
+            "blended",
+            format!(
+                "{} of the distorted video show two frames of the reference at once (a blended rate conversion, or telecine): \
+                 they are compared with the nearer one, and no score of them is right",
+                frames(findings.blended.frames)
+            ),
+        );
+    }
+}
+
 fn patches(found: &mut Comparability, findings: &Findings) {
     let patches = findings.patches();
     if let Some(first) = patches.first() {
@@ -346,8 +406,9 @@ fn patches(found: &mut Comparability, findings: &Findings) {
     }
 }
 
-fn bars(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
-    let views = [0, 1].map(|side| bars::view(findings.bars[side], &facts[side].format).0);
+fn bars(found: &mut Comparability, findings: &Findings, facts: &[Outline; 2]) {
+    let size = |side: usize| (facts[side].width, facts[side].height);
+    let views = [0, 1].map(|side| bars::view(findings.bars[side], size(side)).0);
     for (edge, what) in [(0, "above and below"), (2, "left and right")] {
         let wide = views.map(|view| view[edge] + view[edge + 1]);
         if (wide[0] - wide[1]).abs() > bars::APART {
@@ -369,11 +430,10 @@ fn bars(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
 const LOST_SHARE: f64 = 0.005;
 const LOST_FRAMES: f64 = 2.0;
 
-fn lost(found: &mut Comparability, findings: &Findings, facts: [&Facts; 2]) {
-    let named = facts.into_iter().zip(["reference", "distorted video"]).zip(findings.counted);
+fn lost(found: &mut Comparability, findings: &Findings, facts: &[Outline; 2]) {
+    let named = facts.iter().zip(["reference", "distorted video"]).zip(findings.counted);
     for ((facts, name), counted) in named {
-        let stated = facts.probe.as_ref().and_then(Probe::stated_frames);
-        let (Some(counted), Some(stated)) = (counted, stated) else { continue };
+        let (Some(counted), Some(stated)) = (counted, facts.stated_frames) else { continue };
         if stated - counted as f64 > LOST_FRAMES.max(stated * LOST_SHARE) {
             found.warn(
                 "lost_frames",

@@ -8,7 +8,7 @@
 use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
 
 use crate::rgb::{levels, write_row};
-use crate::scale::Scaler;
+use crate::scale::{PlaneScaler, Scaler};
 
 /// A format and which samples stand for black and white in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,13 @@ pub struct Shape {
 pub struct Converter {
     from: Shape,
     to: Shape,
+    scaler: Scaler,
     planes: Vec<PlaneConverter>,
 }
 
 #[derive(Debug)]
 struct PlaneConverter {
-    scaler: Option<Scaler>,
+    scaler: Option<PlaneScaler>,
     gain: f64,
     offset: f64,
     peak: f64,
@@ -38,12 +39,12 @@ struct PlaneConverter {
 
 impl Converter {
     /// `None` where there is nothing to convert. Chroma can be left out but not invented.
-    pub fn new(from: Shape, to: Shape) -> Option<Self> {
+    pub fn new(from: Shape, to: Shape, scaler: Scaler) -> Option<Self> {
         if from == to {
             return None;
         }
-        let planes = (0..to.format.planes()).map(|plane| PlaneConverter::new(&from, &to, plane)).collect();
-        Some(Self { from, to, planes })
+        let plane = |plane: usize| PlaneConverter::new(&from, &to, scaler, plane);
+        Some(Self { from, to, scaler, planes: (0..to.format.planes()).map(plane).collect() })
     }
 
     pub fn apply(&mut self, from: &Frame, to: &mut Frame) {
@@ -61,15 +62,17 @@ impl Converter {
         let mut words = Vec::new();
         if (from.width(), from.height()) != (to.width(), to.height()) {
             words.push(format!(
-                "scaled from {}x{} to {}x{} (bicubic, a = -0.5)",
+                "scaled from {}x{} to {}x{} ({})",
                 from.width(),
                 from.height(),
                 to.width(),
-                to.height()
+                to.height(),
+                self.scaler.words()
             ));
         }
         if from.chroma() != to.chroma() {
-            let how = if to.planes() == 1 { "chroma is left out" } else { "chroma is resized, bicubic" };
+            let resized = format!("chroma is resized ({})", self.scaler.words());
+            let how = if to.planes() == 1 { "chroma is left out" } else { &resized };
             words.push(format!("{} to {}: {how}", from.chroma(), to.chroma()));
         }
         if from.depth() != to.depth() {
@@ -90,8 +93,8 @@ impl Converter {
 }
 
 impl PlaneConverter {
-    fn new(from: &Shape, to: &Shape, plane: usize) -> Self {
-        let scaler = Scaler::new(&from.format, &to.format, plane);
+    fn new(from: &Shape, to: &Shape, scaler: Scaler, plane: usize) -> Self {
+        let scaler = PlaneScaler::new(scaler, &from.format, &to.format, plane);
         let (gain, offset) = mapping(from, to, plane);
         let peak = f64::from(to.format.peak());
         let identity = gain == 1.0 && offset == 0.0;
@@ -153,7 +156,7 @@ mod tests {
         let (mut source, mut target) = (Frame::new(from.format), Frame::new(to.format));
         let (width, height) = from.format.plane_size(plane);
         (0..height).for_each(|y| write_row(&mut source, plane, y, std::iter::repeat_n(sample, width)));
-        Converter::new(from, to).unwrap().apply(&source, &mut target);
+        Converter::new(from, to, Scaler::default()).unwrap().apply(&source, &mut target);
         match target.plane(plane) {
             PlaneView::U8(plane) => u16::from(plane.row(0)[0]),
             PlaneView::U16(plane) => plane.row(0)[0],
@@ -183,7 +186,7 @@ mod tests {
         let from = shape(8, ColourRange::Full);
         let to =
             Shape { format: Format::new(32, 20, Chroma::C444, 10).unwrap(), range: ColourRange::Limited };
-        let mut converter = Converter::new(from, to).unwrap();
+        let mut converter = Converter::new(from, to, Scaler::default()).unwrap();
         let words = converter.words().join("; ");
         for part in ["from 16x8 to 32x20", "4:2:0 to 4:4:4", "8 to 10 bits", "full to limited"] {
             assert!(words.contains(part), "{words}");

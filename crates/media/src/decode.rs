@@ -195,7 +195,8 @@ impl Decoder {
         }
         let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (code, words) = end.map_or((-1, self.stderr.text()), |end| (end.code, end.stderr));
-        let whole = code == 0 || (self.forgive && self.reader.frames_read() > 0);
+        // A decoder that was killed (a negative code) has not met damage: nobody knows what is missing.
+        let whole = code == 0 || (self.forgive && code > 0 && self.reader.frames_read() > 0);
         match self.first_damage(&words) {
             Some(damage) if !self.forgive => Some(damage),
             _ if whole => None,

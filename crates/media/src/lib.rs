@@ -9,31 +9,41 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod control;
 mod convert;
 mod decode;
 mod error;
 mod facts;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+mod geometry;
+mod input;
 mod memory;
 mod open;
 mod pixfmt;
 mod probe;
+mod rescan;
 mod rgb;
 mod scale;
+mod share;
 mod sync;
 mod tools;
 pub mod worst;
 
 pub use compare::{Comparability, Reason, Verdict};
+pub use control::{Control, OpenPair};
 pub use convert::{Converter, Shape};
 pub use decode::{DecodeOptions, Decoder};
 pub use error::MediaError;
 pub use facts::Facts;
-pub use open::{
-    Control, HD, Input, OpenPair, PairOptions, Probed, Scale, UHD, display_of, judge, open_one, open_pair,
-};
+pub use geometry::{HD, Scale, UHD, display_of};
+pub use input::Input;
+pub use open::{PairOptions, Probed, judge, open_one, open_pair};
 pub use pixfmt::Delivery;
 pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};
-pub use sync::findings::{CUT, Doubts, Findings, Run, Runs, Sync};
+pub use scale::Scaler;
+pub use share::{JoinedPairing, join_shares};
+pub use sync::findings::{Alternative, Doubts, Findings, Run, Runs, Sync};
 pub use sync::plan::Start;
 pub use tools::{DEFAULT_LIMIT, Launch, MAX_PIXELS, Tools};

@@ -83,7 +83,7 @@ fn sizes_are_brought_to_the_display() {
     let distorted = scene.encode("scale=960:540", X264, "small.mp4");
     let scored = score(&scene.path("ref.mkv"), &distorted, &PairOptions::default()).unwrap();
     assert_eq!((scored.outcome.format.width(), scored.outcome.format.height()), (1920, 1080));
-    assert!(has(&scored, "conversion", "distorted: scaled from 960x540 to 1920x1080 (bicubic, a = -0.5)"));
+    assert!(has(&scored, "conversion", "distorted: scaled from 960x540 to 1920x1080 (bicubic, a = -0.6)"));
     assert!(has(&scored, "conversion", "reference: scaled from 1280x720"));
     let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
     assert_eq!(scored.outcome.format.width(), 1280);
@@ -165,7 +165,7 @@ fn our_bicubic_is_near_ffmpegs() {
     let small = scene.encode("scale=320:180", &["-c:v", "ffv1"], "small.mkv");
     let scored = score(&scene.path("ref.mkv"), &small, &options()).unwrap();
     let reference = scene.by_hand("ref.mkv", "null", "ref.y4m");
-    let filter = "scale=640:360:flags=bicubic+accurate_rnd:param0=0:param1=0.5";
+    let filter = "scale=640:360:flags=bicubic+accurate_rnd:param0=0:param1=0.6";
     let distorted = scene.by_hand("small.mkv", filter, "dis.y4m");
     let by_ffmpeg = score_by_hand(&reference, &distorted);
     for (index, value) in by_ffmpeg.scores.column("psnr_y").unwrap().iter() {

@@ -37,6 +37,8 @@ pub enum MergeError {
         "model {model} is not the one that the parts were scored with: its SHA-256 is {now}, theirs {then}"
     )]
     OtherModel { model: String, now: String, then: String },
+    #[error("the parts are not of one pair of videos: {0}")]
+    Pairing(String),
     #[error("the last part ends before frame {0}, and the clip goes on; more parts are missing")]
     OpenEnd(u64),
     #[error(transparent)]
@@ -63,6 +65,9 @@ pub struct PartEntry {
     /// For every frame and metric, the raw numbers before anything that depends on other frames.
     #[schemars(with = "Vec<Vec<Vec<RawNumber>>>")]
     rows: Vec<Value>,
+    /// What the part knows of the pairing of its frames, where videos were decoded or paired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairing: Option<Value>,
 }
 
 /// A model as it was asked for: by `version` or by `path`.
@@ -102,7 +107,7 @@ enum RawNumber {
 }
 
 /// The entry of a part's report. `ended`: the clip ends with this part.
-pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked) -> Value {
+pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked, pairing: Option<Value>) -> Value {
     score::json(&PartEntry {
         from: outcome.first_frame,
         to: outcome.first_frame + outcome.frames,
@@ -111,6 +116,7 @@ pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked) -> Val
         models: asked.models.iter().map(PartModel::of).collect(),
         features: asked.features.iter().map(PartFeature::of).collect(),
         rows: rows.iter().map(row_json).collect(),
+        pairing,
     })
 }
 
@@ -182,7 +188,12 @@ fn row(value: &Value) -> Option<Row> {
 
 /// Merges the reports of parts, in any order, each with the name it is called by in errors. A clip whose end no part has
 /// seen is refused unless `open_end`: then the result is that of a run over as many frames.
-pub fn merge(mut reports: Vec<(String, Value)>, open_end: bool) -> Result<Value, MergeError> {
+/// `join_pairing` makes the sections about pairing from what the parts know of it, in their order.
+pub fn merge(
+    mut reports: Vec<(String, Value)>,
+    open_end: bool,
+    join_pairing: &JoinPairing<'_>,
+) -> Result<Value, MergeError> {
     reports.sort_by_key(|(_, report)| report["part"]["from"].as_u64());
     let parts: Result<Vec<(Part, Asked)>, _> =
         reports.iter().map(|(name, report)| read(name, report)).collect();
@@ -199,8 +210,19 @@ pub fn merge(mut reports: Vec<(String, Value)>, open_end: bool) -> Result<Value,
     if let Some(last) = parts.last().filter(|last| !last.ended && !open_end) {
         return Err(MergeError::OpenEnd(last.end()));
     }
-    Ok(written(&plan, &outcome, format, &reports))
+    let mut merged = written(&plan, &outcome, format, &reports);
+    let shares: Vec<Value> =
+        reports.iter().filter_map(|(_, report)| report["part"].get("pairing").cloned()).collect();
+    if !shares.is_empty() {
+        for (key, section) in join_pairing(&shares).map_err(MergeError::Pairing)? {
+            merged[key] = section;
+        }
+    }
+    Ok(merged)
 }
+
+/// Makes sections of a report from what parts know of their pairing.
+pub type JoinPairing<'a> = dyn Fn(&[Value]) -> Result<Vec<(&'static str, Value)>, String> + 'a;
 
 /// A part as its report describes it. Its scores are not read: they are computed again.
 fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
@@ -260,6 +282,9 @@ const OWN: [&str; 8] = [
     "part",
 ];
 
+/// Entries that are made anew from what the parts know of their pairing.
+const JOINED: [&str; 2] = ["comparability", "pairing"];
+
 /// Entries that may differ from machine to machine, since scores do not depend on them, and notes.
 const FREE: [&str; 3] = ["notes", "backend_requested", "backend_used"];
 
@@ -274,7 +299,8 @@ fn check_alike(first: &(String, Value), other: &(String, Value), same_plan: bool
     }
     let strip = |report: &Value| -> Map<String, Value> {
         let mut entries = report.as_object().cloned().unwrap_or_default();
-        OWN.iter().chain(&FREE).for_each(|key| drop(entries.shift_remove(*key)));
+        let joined: &[&str] = if report["part"]["pairing"].is_object() { &JOINED } else { &[] };
+        OWN.iter().chain(&FREE).chain(joined).for_each(|key| drop(entries.shift_remove(*key)));
         if let Some(provenance) = entries.get_mut("provenance").and_then(Value::as_object_mut) {
             provenance.shift_remove("cpu_level");
             provenance.shift_remove("device");
@@ -381,7 +407,9 @@ mod tests {
 
     #[test]
     fn what_is_no_part_is_refused() {
-        let merge = |text: &str| merge(vec![("x.json".into(), serde_json::from_str(text).unwrap())], false);
+        let merge = |text: &str| {
+            merge(vec![("x.json".into(), serde_json::from_str(text).unwrap())], false, &|_| Ok(Vec::new()))
+        };
         for text in ["7", "{}", r#"{"part":{}}"#, r#"{"part":{"models":[1],"features":[],"rows":[]}}"#] {
             let error = merge(text).unwrap_err().to_string();
             assert!(error.contains("x.json is no report of a part"), "{error}");

@@ -68,6 +68,22 @@ impl PairInfo {
         self.control().map(|control| control.findings().shots())
     }
 
+    /// From now on tells of these pairs only; `ended`: both videos were read to where the shorter one ends.
+    pub(crate) fn scored(&self, pairs: std::ops::Range<u64>, ended: bool) {
+        if let State::Synchronised(control) = &self.state {
+            control.scored(pairs, ended);
+        }
+    }
+
+    /// What a part of a clip carries of the pairing, where that took part.
+    pub(crate) fn share(&self) -> Option<Value> {
+        self.control().map(|control| {
+            let mut share = control.share();
+            self.names.restore(&mut share);
+            share
+        })
+    }
+
     /// Ends decoders and waits for them.
     pub fn finish(&self) {
         if let State::Synchronised(control) = &self.state {

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use visus_engine::{Settings, model};
-use visus_media::{Facts, HD, Launch, PairOptions, Scale, Sync, display_of};
+use visus_media::{Facts, HD, Launch, PairOptions, Scale, Scaler, Sync, display_of};
 use visus_metrics::Level;
 use visus_video::Format;
 
 use crate::names::RequestedModel;
 use crate::range::{self, Moment, Range};
-use crate::{RequestError, Selection, Video};
+use crate::{BackendRequest, RequestError, Selection, Video};
 
 /// Everything that decides on a result.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Pairing {
     pub sync: Option<Sync>,
     /// `None`: as [`Scale::Auto`] for encoded video, no conversion for Y4M and raw.
     pub scale: Option<Scale>,
+    /// The kernel with which pictures are resized.
+    pub scaler: Scaler,
     /// Score even if the videos are not comparable, and ignore decode errors.
     pub force: bool,
     /// One of ffmpeg's hardware decoders, or `auto`.
@@ -57,6 +59,7 @@ impl Pairing {
         PairOptions {
             sync: self.sync.unwrap_or(usual),
             scale: self.scale.unwrap_or_default(),
+            scaler: self.scaler,
             forgive: self.force,
             hwaccel: self.hwaccel.clone(),
             skip,
@@ -109,6 +112,7 @@ pub struct RunOptions {
     pub from: Option<Moment>,
     pub to: Option<Moment>,
     pub level: Level,
+    pub backend: BackendRequest,
 }
 
 impl RunOptions {
@@ -118,7 +122,8 @@ impl RunOptions {
     }
 
     pub fn with_level(level: Level) -> Self {
-        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level }
+        let backend = BackendRequest::default();
+        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level, backend }
     }
 
     /// The part of the clip that is asked for, if any.
@@ -126,16 +131,16 @@ impl RunOptions {
         range::of(self.from, self.to, frame_rate)
     }
 
-    pub(crate) fn settings(&self, skip: [u64; 2]) -> Settings {
+    pub(crate) fn settings(&self, skip: [u64; 2]) -> Result<Settings, RequestError> {
         let defaults = Settings::default();
-        Settings {
+        Ok(Settings {
             threads: self.threads.unwrap_or(defaults.threads).max(1),
             subsample: self.subsample.max(1),
             range: self.frames.into(),
             skip_reference: skip[0],
             skip_distorted: skip[1],
-            backend: self.level.into(),
-        }
+            backend: self.backend.open(self.level)?,
+        })
     }
 }
 

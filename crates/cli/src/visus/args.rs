@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use visus_report::Precision;
 use visus_scoring::range::Moment;
-use visus_scoring::{Columns, RequestError, RunOptions, ScoreRequest, Selection, Video, Videos};
+use visus_scoring::{
+    BackendRequest, Columns, RequestError, RunOptions, ScoreRequest, Selection, Video, Videos,
+};
 use visus_video::Format;
 
 /// Measures how good a video looks: VMAF and its siblings, equal to libvmaf's, in pure Rust.
@@ -184,6 +186,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
+    /// Where features are computed: auto, cpu, cuda or cuda:N; scores are the same
+    #[arg(long, value_name = "NAME", default_value_t)]
+    pub backend: BackendRequest,
+
     /// No progress bar, no summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -193,7 +199,8 @@ impl RunArgs {
     pub fn options(&self) -> Result<RunOptions, RequestError> {
         let options = RunOptions::from_environment()?;
         let threads = self.threads.map(usize::from);
-        Ok(RunOptions { threads, subsample: self.subsample, frames: self.frames, ..options })
+        let (subsample, frames, backend) = (self.subsample, self.frames, self.backend);
+        Ok(RunOptions { threads, subsample, frames, backend, ..options })
     }
 }
 
@@ -296,6 +303,10 @@ pub struct BenchArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct SelftestArgs {
+    /// Compare only this backend: cpu at every level, cuda or cuda:N [default: cpu]
+    #[arg(long, value_name = "NAME", default_value_t = BackendRequest::Cpu)]
+    pub backend: BackendRequest,
+
     /// Print every figure, expected and got
     #[arg(short, long)]
     pub verbose: bool,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use clap::Args;
-use visus_media::{Comparability, Control, DEFAULT_LIMIT, Scale, Sync, Verdict};
+use visus_media::{Comparability, Control, DEFAULT_LIMIT, Scale, Scaler, Sync, Verdict};
 use visus_scoring::{Decoders, Pairing};
 
 use super::mcp;
@@ -22,6 +22,10 @@ pub struct MediaArgs {
     #[arg(long, value_name = "SIZE")]
     pub scale: Option<Scale>,
 
+    /// Kernel with which pictures are resized: bicubic (as ffmpeg's scale filter), keys, lanczos or bilinear
+    #[arg(long, value_name = "NAME", default_value = "bicubic")]
+    pub scaler: Scaler,
+
     /// Score even if the videos are not comparable, and ignore decode errors
     #[arg(long)]
     pub force: bool,
@@ -37,6 +41,7 @@ impl MediaArgs {
         Pairing {
             sync: self.sync,
             scale: self.scale,
+            scaler: self.scaler,
             force: self.force,
             hwaccel: self.hwaccel.clone(),
             decoders: decoders(),

@@ -1,6 +1,6 @@
 //! Black bars: rows and columns at the edges of a picture that hold nothing.
 
-use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
+use visus_video::{ColourRange, Frame, Plane, PlaneView, Sample};
 
 use crate::sync::signature::View;
 
@@ -29,8 +29,8 @@ pub(crate) fn of<'a>(frames: impl Iterator<Item = &'a Frame>, range: ColourRange
 pub(crate) const APART: f64 = 0.02;
 
 /// What the bars leave free, as shares of the picture.
-pub(crate) fn view(bars: [usize; 4], format: &Format) -> View {
-    let side = |edge: usize| if edge < 2 { format.height() } else { format.width() };
+pub(crate) fn view(bars: [usize; 4], (width, height): (usize, usize)) -> View {
+    let side = |edge: usize| if edge < 2 { height } else { width };
     View(std::array::from_fn(|edge| bars[edge] as f64 / side(edge) as f64))
 }
 

@@ -2,15 +2,18 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use visus_engine::Side;
+use visus_video::shots::{DetectSettings, detect_from_changes};
 
 use crate::sync::evidence::FLOOR;
 use crate::sync::look::Look;
 use crate::sync::plan::Start;
 
 /// How frames are paired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sync {
     /// One after another, as they come.
     Off,
@@ -91,23 +94,29 @@ impl Runs {
 }
 
 impl Doubts {
-    fn add(&mut self, reference: u64, distorted: u64, shift: Option<i32>) {
+    fn add(&mut self, reference: u64, distorted: u64, alternative: Alternative) {
         self.frames += 1;
-        if let Some((last, others)) = self.listed.last_mut() {
+        if let Some((last, same)) = self.listed.last_mut() {
             let next = (last.reference + last.count, last.distorted + last.count);
-            if next == (reference, distorted) && *others == shift {
+            if next == (reference, distorted) && *same == alternative {
                 last.count += 1;
                 return;
             }
         }
         if self.listed.len() < LISTED {
-            self.listed.push((Run { reference, distorted, count: 1 }, shift));
+            self.listed.push((Run { reference, distorted, count: 1 }, alternative));
         }
     }
 
     fn json(&self) -> Value {
-        let listed = self.listed.iter().map(|(run, shift)| {
-            json!({ "reference": run.reference, "distorted": run.distorted, "count": run.count, "alternative_shift": shift })
+        let shift = |alternative: &Alternative| match alternative {
+            Alternative::Shift(shift) => Some(*shift),
+            Alternative::Alone => None,
+        };
+        let listed = self.listed.iter().map(|(run, alternative)| {
+            let Run { reference, distorted, count } = run;
+            let shift = shift(alternative);
+            json!({ "reference": reference, "distorted": distorted, "count": count, "alternative_shift": shift })
         });
         let complete = self.listed.iter().map(|(run, _)| run.count).sum::<u64>() == self.frames;
         json!({ "frames": self.frames, "runs": listed.collect::<Vec<_>>(), "complete": complete })
@@ -115,7 +124,7 @@ impl Doubts {
 }
 
 /// How two pictures lie over each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Laid {
     #[default]
     Whole,
@@ -126,7 +135,7 @@ pub enum Laid {
 }
 
 /// How surely a pair belongs together, beside its neighbours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Check {
     /// Nothing was compared.
     #[default]
@@ -143,7 +152,7 @@ pub enum Check {
 }
 
 impl Check {
-    /// How far around a pair is looked.
+    /// How far around a pair it is looked.
     const AROUND: usize = 25;
     /// Frames of the reference that differ by less than this (square levels) are one picture.
     const SAME: f32 = 0.02;
@@ -166,8 +175,18 @@ impl Check {
     }
 }
 
+/// What another pairing pairs a frame of the distorted video with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alternative {
+    /// With the frame of the reference that lies by so many frames later.
+    Shift(i32),
+    /// With none.
+    Alone,
+}
+
 /// What is known of one pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Noted {
     /// Numbers of its frames in both files.
     pub reference: u64,
@@ -177,16 +196,15 @@ pub(crate) struct Noted {
     /// How far the two are apart where they are farthest.
     pub farthest: f32,
     pub check: Check,
-    /// Another pairing explains the frame nearly as well; with the frame of the reference that lies so much later, or with
-    /// none.
-    pub doubt: Option<Option<i32>>,
+    /// Another pairing explains the frame nearly as well.
+    pub doubt: Option<Alternative>,
 }
 
 /// What is known once the streams have ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tail {
-    /// The side that goes on after the other has ended.
-    pub longer: Option<Side>,
+    /// The side that goes on after the other has ended: 0 the reference, 1 the distorted video.
+    pub longer: Option<u8>,
     /// Frames of both files, of those that were read to their end.
     pub counted: [Option<u64>; 2],
     /// Frames after the last pair that only repeat it.
@@ -195,11 +213,13 @@ pub(crate) struct Tail {
 
 /// Pair by pair, everything that is known. A report is made of that part of it that was scored: what was read ahead does not
 /// show.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Log {
     pub sync: Sync,
     pub start: Option<Start>,
     pub searched_far: bool,
+    /// The pair before the first, in a part of a clip.
+    pub before: Option<Noted>,
     pub pairs: Vec<Noted>,
     pub tail: Option<Tail>,
     /// Frames of the distorted video that show two frames of the reference at once.
@@ -210,6 +230,18 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// What is known about these pairs only, and about the one before them.
+    pub fn part(&self, scored: Range<u64>, ended: bool) -> Self {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.pairs.len());
+        let (from, to) = (place(scored.start), place(scored.end));
+        Self {
+            before: from.checked_sub(1).map(|before| self.pairs[before]).or(self.before),
+            pairs: self.pairs[from..to].to_vec(),
+            tail: self.tail.filter(|_| ended && to == self.pairs.len()),
+            ..self.clone()
+        }
+    }
+
     /// What was found about these pairs, and if `ended`, about what follows the last of them.
     pub fn findings(&self, scored: Range<u64>, ended: bool) -> Findings {
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.pairs.len());
@@ -224,7 +256,10 @@ impl Log {
             ..Findings::default()
         };
         for at in scored.clone() {
-            all.add(&self.pairs[at], at.checked_sub(1).map(|before| &self.pairs[before]));
+            all.add(
+                &self.pairs[at],
+                at.checked_sub(1).map(|before| &self.pairs[before]).or(self.before.as_ref()),
+            );
         }
         all.add_blends(&self.blended);
         if let Some(tail) = self.tail.filter(|_| ended && scored.end == self.pairs.len()) {
@@ -274,20 +309,17 @@ pub struct Findings {
     pub counted: [Option<u64>; 2],
     /// What decoders complained about where damage is forgiven.
     pub complaints: Vec<String>,
-    /// Numbers of the distorted frames of all pairs.
-    shown: Vec<(u64, u64)>,
+    /// Numbers of the frames of every pair in both files.
+    pub shown: Vec<(u64, u64)>,
 }
 
 /// Runs of pairs of which another pairing is nearly as likely.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
-    /// Each with by how many frames of the reference the other pairing is later; `None`: the frames have no counterpart there.
-    pub listed: Vec<(Run, Option<i32>)>,
+    /// Each with what the other pairing does.
+    pub listed: Vec<(Run, Alternative)>,
     pub frames: u64,
 }
-
-/// A cut is a change of more than this from one frame to the next (mean absolute difference of luma, 8-bit scale).
-pub const CUT: f32 = 12.0;
 
 impl Findings {
     /// Frames of the reference before the first that the distorted video has; negative if that one begins earlier.
@@ -295,16 +327,10 @@ impl Findings {
         self.start.map_or(0, |start| start.skip_reference as i64 - start.skip_distorted as i64)
     }
 
-    /// Pairs at which a new shot begins; the first is 0. A cut is a large change between quiet neighbours: fast motion is
-    /// none.
+    /// Pairs at which a new shot begins; the first is 0.
     pub fn shots(&self) -> Vec<u64> {
-        const CONTRAST: f32 = 3.0;
-        let quiet = |place: usize, peak: f32| {
-            place == 0 || self.changes.get(place).is_none_or(|change| change * CONTRAST < peak)
-        };
-        let is_cut = |at: usize, change: f32| change > CUT && quiet(at - 1, change) && quiet(at + 1, change);
-        let all = self.changes.iter().enumerate().filter(|(at, change)| *at == 0 || is_cut(*at, **change));
-        all.map(|(at, _)| at as u64).collect()
+        let found = detect_from_changes(&self.changes, &DetectSettings::default());
+        found.shots.iter().map(|shot| shot.start).collect()
     }
 
     /// Pairs in which a part of the picture is far off although it is not in most others: damage that a decoder did not notice,
@@ -337,8 +363,8 @@ impl Findings {
             Check::Frozen => self.frozen.add(reference, distorted, (1, 1)),
             Check::Unlike => self.unlike.add(reference, distorted, (1, 1)),
         }
-        if let Some(shift) = pair.doubt {
-            self.doubtful.add(reference, distorted, shift);
+        if let Some(alternative) = pair.doubt {
+            self.doubtful.add(reference, distorted, alternative);
         }
         self.shown.push((reference, distorted));
     }
@@ -354,7 +380,8 @@ impl Findings {
     }
 
     fn end(&mut self, tail: &Tail, last: Option<&Noted>) {
-        (self.longer, self.counted) = (tail.longer, tail.counted);
+        let side = |side: u8| if side == 0 { Side::Reference } else { Side::Distorted };
+        (self.longer, self.counted) = (tail.longer.map(side), tail.counted);
         let next = last.map_or((0, 0), |last| (last.reference + 1, last.distorted + 1));
         (0..tail.copies[0]).for_each(|at| self.add_missing(next.0 + at, next.1));
         (0..tail.copies[1]).for_each(|at| self.add_extra(next.0, next.1 + at));
@@ -410,10 +437,14 @@ impl Findings {
             (&self.extra, "doubled", Side::Distorted),
             (&self.frozen, "frozen", Side::Distorted),
             (&self.unlike, "not alike", Side::Distorted),
+            (&self.blended, "blended", Side::Distorted),
         ] {
             if runs.frames > 0 {
                 words.push_str(&format!("; {} {what}{}", frames(runs.frames), places(runs, side)));
             }
+        }
+        if self.doubtful.frames > 0 {
+            words.push_str(&format!("; the pairing of {} is doubtful", frames(self.doubtful.frames)));
         }
         words
     }
@@ -470,7 +501,10 @@ mod tests {
 
     #[test]
     fn cuts_begin_shots() {
-        let findings = Findings { changes: vec![0.0, 1.0, 30.0, 2.0], ..Findings::default() };
-        assert_eq!(findings.shots(), [0, 2]);
+        let mut changes = vec![1.0; 20];
+        (changes[0], changes[9]) = (0.0, 30.0);
+        let findings = Findings { changes, ..Findings::default() };
+        assert_eq!(findings.shots(), [0, 9]);
+        assert_eq!(Findings::default().shots(), [] as [u64; 0]);
     }
 }

@@ -34,6 +34,7 @@ use visus_video::{ColourRange, Format, Pool, Source};
 
 use crate::MediaError;
 use crate::convert::Shape;
+use crate::scale::Scaler;
 use crate::sync::feed::feed;
 use crate::sync::findings::{Log, Sync};
 use crate::sync::paired::{Given, Paired};
@@ -66,6 +67,7 @@ pub(crate) struct Stream {
     pub rate: Option<f64>,
     /// What its frames become.
     pub target: Shape,
+    pub scaler: Scaler,
     /// Frames to leave out before pairing begins.
     pub skip: u64,
 }

@@ -38,7 +38,7 @@ impl Prices {
         copy: 5.0,
         insert: 9.0,
         back: 4.5,
-        alone: 1.6,
+        alone: 4.0,
         foreign: 0.1,
         begin: 5.0,
         end: 3.0,
@@ -110,19 +110,19 @@ pub struct Model<'a> {
 struct Column {
     cost: Vec<f32>,
     /// The state before.
-    from: Vec<u32>,
+    from: Vec<u16>,
     /// Without counterpart: the last frame of the reference that was paired.
     last: Vec<i32>,
 }
 
 impl Column {
     fn new(states: usize) -> Self {
-        Self { cost: vec![f32::INFINITY; states], from: vec![u32::MAX; states], last: vec![-1; states] }
+        Self { cost: vec![f32::INFINITY; states], from: vec![u16::MAX; states], last: vec![-1; states] }
     }
 
     fn offer(&mut self, slot: usize, cost: f32, from: usize, last: i32) {
         if cost < self.cost[slot] {
-            (self.cost[slot], self.from[slot], self.last[slot]) = (cost, from as u32, last);
+            (self.cost[slot], self.from[slot], self.last[slot]) = (cost, from as u16, last);
         }
     }
 }
@@ -223,7 +223,9 @@ impl Model<'_> {
                 column.offer(at, cost, from, -1);
             }
             let alone = old.len() + from;
-            if before.last[alone] < place {
+            // What comes before the first pair lies before it at that pair's offset.
+            let leads = before.last[alone] < 0 && *earlier != offset;
+            if before.last[alone] < place && !leads {
                 let back = if *earlier == offset { 0.0 } else { self.prices.back };
                 column.offer(at, before.cost[alone] + back + against, alone, -1);
             }
@@ -251,6 +253,8 @@ impl Model<'_> {
         let mut columns = vec![self.first()];
         for frame in 1..frames {
             let next = self.next(frame, &columns[frame - 1]);
+            // Only the newest column needs it, and there is one for every frame of a film.
+            columns[frame - 1].last = Vec::new();
             columns.push(next);
         }
         let end = self.end(&columns[frames - 1]);
@@ -259,7 +263,7 @@ impl Model<'_> {
         let mut states = Vec::with_capacity(frames);
         for frame in (0..frames).rev() {
             states.push(self.state(frame, at));
-            at = columns[frame].from[at] as usize;
+            at = usize::from(columns[frame].from[at]);
         }
         states.reverse();
         let rivals = self.rivals(&columns, end, &states, cost);

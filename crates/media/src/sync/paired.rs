@@ -33,7 +33,7 @@ impl Paired {
             name: stream.source.name().to_owned(),
             info: stream.source.info().clone(),
             format: stream.target.format,
-            converter: Converter::new(own, stream.target),
+            converter: Converter::new(own, stream.target, stream.scaler),
             frames: 0,
             total,
             ended: false,
@@ -81,11 +81,10 @@ impl Source for Paired {
             let (file, expected, got) = (self.name.clone(), self.format, *frame.format());
             return Err(ReadError::WrongFrame { file, expected, got });
         }
-        let Some(given) = self.next()? else { return Ok(false) };
+        let Some(mut given) = self.next()? else { return Ok(false) };
         match &mut self.converter {
             Some(converter) => converter.apply(&given, frame),
-            // The memory of either frame may belong to a device: pictures move, memory does not.
-            None => frame.copy_from(&given),
+            None => frame.exchange(&mut given),
         }
         Ok(true)
     }

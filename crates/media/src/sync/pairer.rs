@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crossbeam_channel::{SendTimeoutError, Sender};
-use visus_engine::{Cancel, Side};
-use visus_video::ReadError;
+use visus_engine::Cancel;
+use visus_video::{Frame, ReadError};
 
 use crate::MediaError;
 use crate::sync::findings::{Check, Laid, Noted, Sync, Tail};
@@ -18,6 +18,8 @@ use crate::sync::{NARROWEST, Request, Shared, bars, lock};
 
 /// Frames that are looked ahead once the start is found.
 const AHEAD: usize = 32;
+/// The part of them that is decided on at once.
+const COMMITTED: usize = 4;
 /// An offset of up to this part of the frames that are looked ahead is plain: most of them then have their like.
 const PLAIN_SHARE: usize = 4;
 /// Pictures above this likeness show the same beyond doubt.
@@ -101,7 +103,7 @@ impl Pairer {
         let Some(plan) = self.near_plan() else { return Ok(()) };
         let start = plan.start(&self.windows);
         if self.is_plain_start(&plan, &start, few) {
-            return self.begin(&plan, start, &cancel);
+            return self.begin(start, &cancel);
         }
         self.windows.fill(self.capacity, &cancel)?;
         self.choose_view();
@@ -109,19 +111,19 @@ impl Pairer {
         let start = plan.start(&self.windows);
         if self.windows.all_ended() {
             self.follow(&plan, [0, 0]);
-            return self.begin(&plan, start, &cancel);
+            return self.begin(start, &cancel);
         }
         match (self.request.scan)(self.windows.views(), &cancel)? {
             Some(thumbnails) => {
                 lock(&self.log).searched_far = true;
-                let Some(plan) = Plan::find(&thumbnails, &self.prior) else { return Ok(()) };
+                let Some(plan) = Plan::find(&thumbnails, &self.whole(&thumbnails)) else { return Ok(()) };
                 let start = plan.start(&thumbnails);
                 self.follow(&plan, [0, 0]);
                 let blends = plan.blends(&thumbnails);
                 lock(&self.log).blended = blends.into_iter().map(|frame| frame as u64).collect();
-                self.begin(&plan, start, &cancel)
+                self.begin(start, &cancel)
             }
-            None => self.begin(&plan, start, &cancel),
+            None => self.begin(start, &cancel),
         }
     }
 
@@ -129,7 +131,7 @@ impl Pairer {
     fn is_plain_start(&self, plan: &Plan, start: &Start, few: usize) -> bool {
         let lengths = self.windows.lengths();
         if self.prior.agree {
-            return plan.is_plain(lengths);
+            return plan.begins_plain(few / COMMITTED);
         }
         let skip = start.skip_reference.max(start.skip_distorted);
         let offset = |(reference, distorted): (usize, usize)| {
@@ -144,12 +146,20 @@ impl Pairer {
 
     /// What the windows show at the start.
     fn near_plan(&self) -> Option<Plan> {
-        let prior = Prior { open_ended: !self.windows.all_ended(), ..self.prior };
+        let ended = self.windows.all_ended();
+        let prior = if ended { self.whole(&self.windows) } else { Prior { open_ended: true, ..self.prior } };
         Plan::find(&self.windows, &prior)
     }
 
+    /// What is known beforehand of frames that are seen to their end. Containers often estimate their number from a duration;
+    /// here they are counted.
+    fn whole(&self, look: &dyn Look) -> Prior {
+        let (reference, distorted) = look.lengths();
+        Prior { agree: reference == distorted && self.prior.has_one_rate(), ..self.prior }
+    }
+
     /// Leaves out what comes before the first pair.
-    fn begin(&mut self, plan: &Plan, start: Start, cancel: &Cancel) -> Result<(), MediaError> {
+    fn begin(&mut self, start: Start, cancel: &Cancel) -> Result<(), MediaError> {
         let first = self.steps.iter().position(|step| *step == Step::Pair).unwrap_or(0);
         self.steps.drain(..first);
         self.windows.skip(0, start.skip_reference, cancel)?;
@@ -157,8 +167,6 @@ impl Pairer {
         let mut log = lock(&self.log);
         log.start = Some(start);
         log.brightness = self.windows.brightness();
-        drop(log);
-        let _ = plan;
         Ok(())
     }
 
@@ -182,7 +190,8 @@ impl Pairer {
         let whole = likeness(self).unwrap_or(1.0);
         let bars = lock(&self.log).bars;
         let [Some(reference), Some(distorted)] = [0, 1].map(|side| self.windows.front(side)) else { return };
-        let own = [bars::view(bars[0], reference.format()), bars::view(bars[1], distorted.format())];
+        let size = |frame: &Frame| (frame.format().width(), frame.format().height());
+        let own = [bars::view(bars[0], size(reference)), bars::view(bars[1], size(distorted))];
         if whole >= ALIKE || !bars::one_sided(own) {
             return;
         }
@@ -242,12 +251,12 @@ impl Pairer {
         }
         let ended = self.windows.all_ended();
         let lengths = self.windows.lengths();
-        let prior = Prior { going_on: true, open_ended: !ended, watching: !ended, ..self.prior };
-        let commit = (wanted / 4).max(1);
+        let known = if ended { self.whole(&self.windows) } else { self.prior };
+        let prior = Prior { going_on: true, open_ended: !ended, watching: !ended, ..known };
+        let commit = (wanted / COMMITTED).max(1).min(lengths.0).min(lengths.1);
         let Some(plan) = Plan::find(&self.windows, &prior) else { return Ok(()) };
-        if plan.is_plain(lengths) {
-            let count = if ended { lengths.0.min(lengths.1) } else { commit };
-            self.steps.extend(std::iter::repeat_n(Step::Pair, count.min(lengths.0.min(lengths.1))));
+        if !ended && plan.begins_plain(commit) {
+            self.steps.extend(std::iter::repeat_n(Step::Pair, commit));
             return Ok(());
         }
         if !ended && self.plan_the_rest()? {
@@ -268,7 +277,8 @@ impl Pairer {
         };
         let first = [0, 1].map(|side| self.windows.taken(side));
         thumbnails.pass(first);
-        let Some(plan) = Plan::find(&thumbnails, &Prior { going_on: true, ..self.prior }) else {
+        let prior = Prior { going_on: true, ..self.whole(&thumbnails) };
+        let Some(plan) = Plan::find(&thumbnails, &prior) else {
             return Ok(false);
         };
         let blends = plan.blends(&thumbnails).into_iter().map(|frame| first[1] + frame as u64).collect();
@@ -323,7 +333,7 @@ impl Pairer {
             self.doubts.pop_front();
         }
         let doubt = self.doubts.front().filter(|(frame, _)| *frame == distorted);
-        noted.doubt = doubt.map(|(_, doubt)| doubt.shift);
+        noted.doubt = doubt.map(|(_, doubt)| doubt.other);
         self.last = Some(a.clone());
         lock(&self.log).pairs.push(noted);
     }
@@ -352,8 +362,8 @@ impl Pairer {
         let counted = [0, 1].map(|side| self.windows.count(side).map(|count| self.skipped[side] + count));
         let copies = self.drop_last_copies();
         let longer = match [0, 1].map(|side| self.windows.held(side) > 0) {
-            [true, _] => Some(Side::Reference),
-            [_, true] => Some(Side::Distorted),
+            [true, _] => Some(0),
+            [_, true] => Some(1),
             _ => None,
         };
         lock(&self.log).tail = Some(Tail { longer, counted, copies });
@@ -365,6 +375,9 @@ impl Pairer {
 
     /// Tells both sides what went wrong. Where reading was stopped from outside nobody listens.
     fn fail(self, error: MediaError) {
+        if self.request.halt.is_fired() {
+            return;
+        }
         let frame = lock(&self.log).pairs.len() as u64;
         for (output, name) in self.outputs.iter().zip(["the reference", "the distorted video"]) {
             let (file, reason) = (name.to_owned(), error.to_string());
@@ -389,7 +402,7 @@ fn steps(fates: &[Fate], most: usize, all: bool) -> Vec<Step> {
     let (mut steps, mut whole, mut pairs, mut next) = (Vec::new(), 0, 0, 0);
     for fate in fates {
         match fate {
-            Fate::Extra => steps.push(Step::Extra),
+            Fate::Extra | Fate::Repeat => steps.push(Step::Extra),
             Fate::Pair(place) | Fate::InPlace(place) => {
                 steps.extend((next..*place).map(|_| Step::Missing));
                 steps.push(Step::Pair);

@@ -6,9 +6,12 @@
 //! A stretch without counterpart on both sides at the same place, of the same length, is a substitution: damage, a logo, a
 //! coarse quantiser. It is scored in place. So is a short way to another offset and back, which is what a freeze looks like.
 
+use serde::{Deserialize, Serialize};
+
 use crate::sync::cadence::Cadence;
 use crate::sync::changes::Changes;
 use crate::sync::evidence::Evidence;
+use crate::sync::findings::Alternative;
 use crate::sync::look::{Look, confidence, is_same, median_likeness};
 use crate::sync::model::{Model, Prices, Rival, State, Way};
 
@@ -19,12 +22,14 @@ pub enum Fate {
     Pair(u32),
     /// Scored against it because of its place; it does not look like it.
     InPlace(u32),
-    /// Repeats what was shown, or shows what the reference does not have.
+    /// Shows what the reference does not have.
     Extra,
+    /// Shows again what was scored.
+    Repeat,
 }
 
 /// Where the two videos meet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     pub skip_reference: usize,
     pub skip_distorted: usize,
@@ -41,8 +46,7 @@ pub struct Start {
 pub struct Doubt {
     /// The frame of the distorted video.
     pub distorted: u32,
-    /// By how many frames of the reference the other pairing is later; `None` if the frame has no counterpart there.
-    pub shift: Option<i32>,
+    pub other: Alternative,
 }
 
 /// What is known beforehand.
@@ -119,7 +123,10 @@ impl Plan {
         let doubts =
             doubts.filter(|((_, own), rival)| other(own, rival)).map(|((distorted, own), rival)| Doubt {
                 distorted,
-                shift: (rival.state.paired && own.paired).then_some(rival.state.offset - own.offset),
+                other: match rival.state.paired {
+                    true => Alternative::Shift(rival.state.offset - own.offset),
+                    false => Alternative::Alone,
+                },
             });
         Self { doubts: doubts.collect(), fates }
     }
@@ -128,14 +135,14 @@ impl Plan {
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.fates.iter().enumerate().filter_map(|(distorted, fate)| match fate {
             Fate::Pair(reference) | Fate::InPlace(reference) => Some((*reference as usize, distorted)),
-            Fate::Extra => None,
+            Fate::Extra | Fate::Repeat => None,
         })
     }
 
-    /// Every frame is paired with the one at the same place, as far as both videos go.
-    pub fn is_plain(&self, (reference, distorted): (usize, usize)) -> bool {
-        self.pairs().all(|(reference, distorted)| reference == distorted)
-            && self.pairs().count() == reference.min(distorted)
+    /// So many frames at the beginning are paired with the ones at the same place.
+    pub fn begins_plain(&self, frames: usize) -> bool {
+        let plain = |(place, fate): (u32, &Fate)| *fate == Fate::Pair(place) || *fate == Fate::InPlace(place);
+        (0..).zip(self.fates.iter().take(frames)).all(plain)
     }
 
     /// Where the videos meet by this plan; where nothing is paired, at their first frames.
@@ -233,11 +240,12 @@ fn fates(states: &[State], cadence: Cadence) -> Vec<Fate> {
     let mut last = None;
     let mut fate = |(frame, state): (usize, &State)| {
         let place = u32::try_from(cadence.due(frame) as i64 + i64::from(state.offset)).ok();
-        match place.filter(|place| state.paired && last.is_none_or(|last| *place > last)) {
-            Some(place) => {
+        match place.filter(|_| state.paired) {
+            Some(place) if last.is_none_or(|last| place > last) => {
                 last = Some(place);
                 Fate::Pair(place)
             }
+            Some(_) => Fate::Repeat,
             None => Fate::Extra,
         }
     };
@@ -249,8 +257,11 @@ fn substitute(fates: &mut [Fate], (reference, distorted): (usize, usize), open_e
     let mut next = 0;
     let mut at = 0;
     while at < fates.len() {
-        if let Fate::Pair(place) | Fate::InPlace(place) = fates[at] {
-            next = place as usize + 1;
+        match fates[at] {
+            Fate::Pair(place) | Fate::InPlace(place) => next = place as usize + 1,
+            Fate::Extra | Fate::Repeat => {}
+        }
+        if fates[at] != Fate::Extra {
             at += 1;
             continue;
         }
@@ -259,12 +270,16 @@ fn substitute(fates: &mut [Fate], (reference, distorted): (usize, usize), open_e
             Some(Fate::Pair(place) | Fate::InPlace(place)) => (*place as usize - next, true),
             _ => (reference - next.min(reference), false),
         };
-        let alone = until - at;
-        if left == alone || (!follows && open_ended) {
-            for frame in at..until.min(at + left) {
+        // Where more frames follow, the end of what is seen is not the end of the stretch.
+        if left == until - at && (follows || !open_ended) {
+            for frame in at..until {
                 fates[frame] = Fate::InPlace((next + frame - at) as u32);
             }
         }
         at = until;
     }
 }
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -28,6 +28,19 @@ struct Window {
     /// Frames that have left the window: the number of the one at the front.
     taken: u64,
     ended: Option<Result<(), ReadError>>,
+    /// Steps below this are repetitions, by the frames of the last full window.
+    copy_limit: f32,
+}
+
+impl Window {
+    /// Learns what motion looks like, if there is enough to see.
+    fn learn(&mut self) {
+        const ENOUGH: usize = 13;
+        if self.signatures.len() >= ENOUGH {
+            let pairs = self.signatures.iter().zip(self.signatures.iter().skip(1));
+            self.copy_limit = copy_limit(&pairs.map(|(a, b)| step(a, b)).collect::<Vec<_>>());
+        }
+    }
 }
 
 /// Both sides.
@@ -57,6 +70,7 @@ impl Windows {
             before: None,
             taken: 0,
             ended: None,
+            copy_limit: copy_limit(&[]),
         });
         Self { sides, ranges, grid, views: None, halt }
     }
@@ -159,7 +173,11 @@ impl Windows {
 
     /// Takes the frame at the front.
     pub fn pop(&mut self, side: usize) -> Option<PooledFrame> {
+        const EVERY: u64 = 8;
         let window = &mut self.sides[side];
+        if window.taken.is_multiple_of(EVERY) {
+            window.learn();
+        }
         window.before = window.signatures.pop_front().or(window.before.take());
         window.taken += 1;
         window.held.pop_front()
@@ -201,10 +219,7 @@ impl Windows {
 
     /// The frame at the front repeats the one before.
     pub fn front_is_copy(&self, side: usize) -> bool {
-        let signatures = &self.sides[side].signatures;
-        let steps: Vec<f32> =
-            signatures.iter().zip(signatures.iter().skip(1)).map(|(a, b)| a.distance(b)).collect();
-        self.step(side).is_some_and(|step| step < copy_limit(&steps))
+        self.step(side).is_some_and(|step| step < self.sides[side].copy_limit)
     }
 
     /// The median straight line from reference to distorted brightness over the first pairs.

@@ -1,6 +1,9 @@
 //! Clips made with ffmpeg, and pairs of them scored.
 #![allow(dead_code)]
 
+pub mod contents;
+pub mod edits;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;

@@ -1,0 +1,72 @@
+//! Both inputs once more, from their beginnings, as small pictures.
+
+use std::thread::ScopedJoinHandle;
+
+use visus_engine::Side;
+use visus_video::{ColourRange, Source};
+
+use crate::sync::signature::View;
+use crate::sync::thumbnails::{self, Strip, Thumbnails};
+use crate::{DecodeOptions, Decoder, Input, MediaError, Probe, Tools};
+
+/// What a thread came to; its panic goes on here.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// One input, to be read once more from its beginning.
+pub(crate) struct Again {
+    pub input: Input,
+    pub probe: Option<Probe>,
+    pub range: ColourRange,
+    pub skip: u64,
+}
+
+impl Again {
+    /// Small pictures of all its frames; `None` for what can be read only once.
+    fn strip(
+        &self,
+        tools: Option<&Tools>,
+        decode: &DecodeOptions,
+        view: View,
+    ) -> Result<Option<Strip>, MediaError> {
+        if let (Some(probe), Some(tools)) = (&self.probe, tools) {
+            let most = thumbnails::MOST + self.skip;
+            let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
+            source.skip(self.skip)?;
+            return Strip::read(&mut source, self.range, &decode.cancel).map(Some);
+        }
+        let raw = match &self.input {
+            Input::Raw(_, format) => Some(*format),
+            Input::Y4m(_) | Input::Encoded(_) => None,
+        };
+        if !self.input.path().is_file() {
+            return Ok(None);
+        }
+        let mut source = visus_video::open(self.input.path(), raw)?;
+        source.skip(self.skip)?;
+        Strip::shrink(&mut *source, self.range, view, &decode.cancel)
+    }
+}
+
+/// Reads both at once.
+pub(crate) fn scan(
+    again: &[Again; 2],
+    tools: Option<&Tools>,
+    decode: &DecodeOptions,
+    views: [View; 2],
+) -> Result<Option<Thumbnails>, MediaError> {
+    let strip = |side: usize| again[side].strip(tools, decode, views[side]);
+    let (reference, distorted) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| strip(1));
+        (strip(0), joined(other))
+    });
+    let sides = (
+        reference.map_err(|error| error.on(Side::Reference))?,
+        distorted.map_err(|error| error.on(Side::Distorted))?,
+    );
+    Ok(match sides {
+        (Some(reference), Some(distorted)) => Some(Thumbnails::new([reference, distorted])),
+        _ => None,
+    })
+}
