@@ -51,7 +51,7 @@ impl Prices {
     /// Lengths and times agree, so that nothing was edited: several times as much evidence is asked for, and not quite as
     /// much to begin looking for more of it.
     pub fn strict(watching: bool) -> Self {
-        let times = if watching { 3.0 } else { 6.0 };
+        let times = if watching { 3.0 } else { 7.0 };
         let Self { drop, double, copy, insert, back, alone, foreign, begin, end } = Self::OPEN;
         let [drop, double, copy, insert, back, begin, end] =
             [drop, double, copy, insert, back, begin, end].map(|price| times * price);
