@@ -2,10 +2,13 @@
 #![forbid(unsafe_code)]
 
 mod formats;
+mod gpu;
 mod peers;
 mod python;
 mod readme;
 mod steps;
+mod supply;
+mod surface;
 mod tidy;
 
 use std::process::ExitCode;
@@ -17,6 +20,8 @@ cargo xtask bench …   speed and memory of the release build; the words behind 
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask readme    writes the table of tools into README.md; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
+cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
+cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
 fn main() -> ExitCode {
@@ -28,7 +33,9 @@ fn main() -> ExitCode {
         "peers" => peers::check_named(),
         "readme" => readme::run(std::env::args().any(|word| word == "--check")),
         "python" => python::prepare(&steps::root()),
+        "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
         "goldens" => steps::goldens(),
+        "deny" => supply::check(&steps::root()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

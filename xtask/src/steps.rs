@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{peers, python, readme, tidy};
+use crate::{gpu, peers, python, readme, supply, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -21,15 +21,18 @@ pub fn test() -> Result<()> {
         cargo(&["fmt", "--all", "--check"])?;
     }
     step("tidy", || tidy::check(&root()))?;
+    step("gpu", || gpu::run(true))?;
     if has_component("clippy") {
         cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
         let fixtures = ["--features", "visus/conformance-fixtures"];
         let all = [&["clippy", "--workspace", "--all-targets"][..], &fixtures, &["--", "-D", "warnings"]];
         cargo(&all.concat())?;
     }
+    step("deny", || supply::check(&root()))?;
     say_golden();
     bring("ffmpeg", "ffmpeg");
     bring("chromium", "chromium");
+    bring("c++", "g++");
     step("python", || python::prepare(&root()))?;
     cargo(&["test", "--workspace"])?;
     cargo(&["test", "--package", "visus", "--features", "otel", "--test", "serve"])?;

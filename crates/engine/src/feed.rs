@@ -22,6 +22,8 @@ pub(crate) struct Input {
     pub side: Side,
     /// Frames to pass over first.
     pub skip: u64,
+    /// Frames to pass over between two that are read: those of other readers.
+    pub between: u64,
     pub chroma: ChromaReading,
     pub pool: Pool,
 }
@@ -52,7 +54,25 @@ impl Input {
                 if all_planes { source.read(&mut frame) } else { source.read_luma(&mut frame) }
             },
         );
+        self.skip = self.between;
         Some(more.map(|more| more.then(|| SharedFrame::from(frame))))
+    }
+
+    /// So many inputs that read every n-th frame each, if the source can be read by several; else this one.
+    fn split(self, count: usize) -> Vec<Self> {
+        let forks: Option<Vec<_>> = (1..count).map(|_| self.source.fork()).collect();
+        let Some(forks) = forks.filter(|_| self.between == 0) else { return vec![self] };
+        let between = forks.len() as u64;
+        let other = |(source, place): (Box<dyn Source>, u64)| Self {
+            source,
+            side: self.side,
+            skip: self.skip.saturating_add(place),
+            between,
+            chroma: self.chroma.clone(),
+            pool: self.pool.clone(),
+        };
+        let others: Vec<Self> = forks.into_iter().zip(1..).map(other).collect();
+        std::iter::once(Self { between, ..self }).chain(others).collect()
     }
 
     fn pass_over_skipped(&mut self) -> Result<(), EngineError> {
@@ -108,6 +128,9 @@ impl Feed for DirectReader {
     }
 }
 
+/// Frames that a reader's thread holds: one that waits to be taken, one that is being read.
+pub(crate) const FRAMES_AHEAD: usize = 2;
+
 /// A thread that reads one input into frames of a pool. Dropping it lets the thread end.
 pub(crate) struct ReaderThread {
     side: Side,
@@ -140,6 +163,29 @@ impl Feed for ReaderThread {
             }
         }
         Ok(None)
+    }
+}
+
+/// Threads that read one input by turns. A frame comes from the thread whose turn it is, so order, end and errors are
+/// those of a single reader.
+pub(crate) struct ReaderThreads {
+    threads: Vec<ReaderThread>,
+    due: usize,
+}
+
+impl ReaderThreads {
+    /// So many threads, or one where the source can only be read once. Each holds up to [`FRAMES_AHEAD`] frames.
+    pub fn start(input: Input, count: usize) -> Result<Self, EngineError> {
+        let threads = input.split(count).into_iter().map(ReaderThread::start).collect::<Result<_, _>>()?;
+        Ok(Self { threads, due: 0 })
+    }
+}
+
+impl Feed for ReaderThreads {
+    fn next(&mut self, halt: &Cancel) -> Read {
+        let due = self.due;
+        self.due = (due + 1) % self.threads.len();
+        self.threads[due].next(halt)
     }
 }
 

@@ -26,6 +26,7 @@ mod feed;
 mod frame_threads;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod gpu;
 mod lane;
 mod memory;
 pub mod model;
@@ -52,6 +53,7 @@ pub use backend::{
 pub use cancel::Cancel;
 pub use error::{EngineError, Role, Side};
 pub use event::{Event, Flow, Silent, Sink};
+pub use gpu::Gpu;
 pub use lane::{FramePair, Job, Jobs, Lane, NextJob, PartialRow, RowSender, Ticket};
 pub use model::{ModelSource, ModelSpec, NamedModel};
 pub use outcome::Outcome;

@@ -13,7 +13,7 @@ use visus_video::{Format, Source};
 use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
 use crate::error::{EngineError, Role, Side};
-use crate::feed::{ChromaReading, DirectReader, Feed, Input, ReaderThread, frame_pool};
+use crate::feed::{ChromaReading, DirectReader, FRAMES_AHEAD, Feed, Input, ReaderThreads, frame_pool};
 use crate::memory::Needs;
 use crate::pair::{Differs, SharedWalk, Walk, Windows};
 use crate::part::Part;
@@ -30,6 +30,14 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 /// frame that was used a moment ago is still in the caches, so fewer are better than many.
 fn pool_size(threads: usize, history: usize, on_device: Option<usize>) -> usize {
     threads + history + 1 + threads / 2 + on_device.map_or(0, |in_flight| in_flight + DEVICE_QUEUE)
+}
+
+/// Threads that read each input for a device. Copying from the system's cache takes each of them about 5 GB/s.
+const MOST_READERS: usize = 6;
+
+/// Frames of one input that a device and its readers add.
+fn frames_for(device: Option<&OpenDevice>) -> usize {
+    device.map_or(0, |device| device.lane.in_flight() + DEVICE_QUEUE + (MOST_READERS - 1) * FRAMES_AHEAD)
 }
 
 /// Workers, and the threads of each. Frames are shared out among workers; where there are fewer frames than threads, each
@@ -99,9 +107,9 @@ impl<'a> Run<'a> {
         let span = settings.span(&plan)?;
         let clip = common_clip(sources)?;
         let total = expected_frames(sources, settings, &span);
-        let (threads, room) =
-            Needs::of(&plan, &clip.format).reserve(settings.threads, &clip.format, cancel)?;
         let (device, backend) = settings.backend.open(&plan, &clip)?;
+        let needs = Needs::of(&plan, &clip.format).with_frames(frames_for(device.as_ref()), &clip.format);
+        let (threads, room) = needs.reserve(settings.threads, &clip.format, cancel)?;
         let setup = WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref())?;
         let (count, threads_per_frame) = division_of_work(threads, total);
         let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
@@ -144,12 +152,14 @@ impl<'a> Run<'a> {
 
     fn inputs(&self, sources: [Box<dyn Source>; 2], differs: &Differs) -> [Input; 2] {
         let on_device = self.device.as_ref().map(|device| device.lane.in_flight());
-        let size = pool_size(self.workers.len(), self.plan.history(), on_device);
+        let size = pool_size(self.workers.len(), self.plan.history(), on_device)
+            + (self.readers() - 1) * FRAMES_AHEAD;
         let allocator = self.settings.backend.allocator().filter(|_| on_device.is_some());
         let input = |source: Box<dyn Source>, side, skip: u64| Input {
             source,
             side,
             skip: skip.saturating_add(self.span.read),
+            between: 0,
             chroma: if self.plan.luma_only() {
                 ChromaReading::UntilDifferent(differs.clone())
             } else {
@@ -162,6 +172,11 @@ impl<'a> Run<'a> {
             input(reference, Side::Reference, self.settings.skip_reference),
             input(distorted, Side::Distorted, self.settings.skip_distorted),
         ]
+    }
+
+    /// Threads that read each input. One of them keeps a few workers busy, but no device.
+    fn readers(&self) -> usize {
+        if self.device.is_some() { (self.threads / 3).clamp(1, MOST_READERS) } else { 1 }
     }
 
     /// What has to be waited for is read by threads that can wait, and so is what a device computes, which takes jobs in
@@ -231,7 +246,8 @@ impl<'a> Run<'a> {
         windows: Windows,
         collector: &mut Collector,
     ) -> Result<Walked, EngineError> {
-        let [reference, distorted] = inputs.map(ReaderThread::start);
+        let readers = self.readers();
+        let [reference, distorted] = inputs.map(|input| ReaderThreads::start(input, readers));
         let mut walk = Walk::new(reference?, distorted?, windows);
         let capacity = Capacity::For(self.workers.len());
         let (mut stage, mut dispatcher) = Stage::new(&self.plan, capacity, self.device.take())?;

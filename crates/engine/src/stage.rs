@@ -282,6 +282,12 @@ impl Stage {
             Report::Row(row) => self.take_row(row, collector, sink),
             Report::WorkerFailed(error) => Err(error),
             Report::DeviceEnded(Err(error)) => self.replace_device(error, collector.next_row()),
+            Report::DeviceEnded(Ok(())) if self.report_sender.is_some() => {
+                let reason = "it ended before its jobs did".to_owned();
+                let id = self.device.as_ref().map(|device| device.id.clone());
+                let who = id.map_or(Role::Worker, Role::Device);
+                self.replace_device(EngineError::Died { who, reason }, collector.next_row())
+            }
             Report::DeviceEnded(Ok(())) => {
                 self.device.iter_mut().for_each(|device| device.left_behind = None);
                 Ok(())

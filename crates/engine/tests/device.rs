@@ -27,6 +27,8 @@ enum Fault {
     Forgets(usize),
     /// This row has a number too many.
     Misshapen(usize),
+    /// After so many rows it ends as if all were done.
+    EndsAfter(usize),
 }
 
 /// Computes some metrics, several pairs at a time, and delivers them in reverse order.
@@ -123,6 +125,7 @@ impl FakeLane {
                 }
                 Fault::PanicsAfter(limit) => assert!(count != limit, "a kernel is broken"),
                 Fault::Misshapen(row) if count == row => values[0].push(1.0),
+                Fault::EndsAfter(limit) if count == limit => return Ok(false),
                 _ => {}
             }
             self.delivered.fetch_add(1, Ordering::SeqCst);
@@ -295,6 +298,9 @@ fn rows_that_are_missing_or_misshapen_are_found_out() {
         let error = score(&settings).unwrap_err();
         let EngineError::Incomplete { metrics, .. } = &error else { panic!("{error:?}") };
         assert_eq!(metrics, "adm, motion, vif", "those of the device");
+        let settings = FakeDevice::new(SOME, 2, Fault::EndsAfter(4)).settings(policy, 2);
+        let error = score(&settings).unwrap_err();
+        assert!(matches!(error, EngineError::Incomplete { .. }), "{error:?}");
         let settings = FakeDevice::new(SOME, 2, Fault::Misshapen(4)).settings(policy, 2);
         let error = visus_video::chain(&score(&settings).unwrap_err());
         assert!(error.contains("does not fit the metrics"), "{error}");
@@ -325,9 +331,12 @@ fn a_session_uses_a_device_too() {
             assert_eq!(outcome.backend.fallback.is_some(), fault != Fault::None);
         }
     }
-    let settings = FakeDevice::new(SOME, 3, Fault::LostAfter(4)).settings(DevicePolicy::Required, 2);
-    let error = push_all(&settings).unwrap_err();
+    let required = |fault| FakeDevice::new(SOME, 3, fault).settings(DevicePolicy::Required, 2);
+    let error = push_all(&required(Fault::LostAfter(4))).unwrap_err();
     assert!(matches!(error, EngineError::Device { .. }), "{error:?}");
+    let error = push_all(&required(Fault::EndsAfter(0))).unwrap_err();
+    let ended_early = matches!(error, EngineError::Died { .. } | EngineError::Incomplete { .. });
+    assert!(ended_early, "{error:?}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod convert;
 mod decode;
 mod error;
 mod facts;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod geometry;
 mod input;
 mod memory;

@@ -209,7 +209,7 @@ struct Tags {
     duration: Option<String>,
 }
 
-fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
+pub(crate) fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
     let not_video = |reason: String| MediaError::NotVideo { file: file.to_owned(), reason };
     let answer: Answer = serde_json::from_str(json)
         .map_err(|error| not_video(format!("ffprobe's answer is unreadable: {error}")))?;

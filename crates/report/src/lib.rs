@@ -12,6 +12,8 @@ pub mod bootstrap;
 pub mod diff;
 pub mod document;
 pub mod escape;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod gate;
 pub mod html;
 pub mod libvmaf;

@@ -24,6 +24,8 @@ pub enum RequestError {
     Format(String),
     #[error("{0}")]
     CpuLevel(String),
+    #[error("{0}")]
+    Backend(String),
 }
 
 fn hint(nearest: &Option<&'static str>) -> String {

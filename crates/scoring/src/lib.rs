@@ -10,13 +10,14 @@
 //! | is a file raw, Y4M or encoded, and how are two videos brought together? | [`Videos`], [`Prepared`] |
 //! | can the two be compared? | [`NotComparable`] |
 //! | which frames does `--from 1:30` mean? | [`range`] |
-//! | which instructions may be used? | [`cpu`] |
+//! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
 //!
 //! Front ends that already hold frames use a [`Session`], which frames are pushed into; those that hold sources (tuning
 //! tools read encodes they made themselves) use [`run_sources`].
 #![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod cpu;
 mod error;
 mod handle;
@@ -29,6 +30,7 @@ mod run;
 mod selection;
 mod video;
 
+pub use backend::BackendRequest;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use handle::{ModelFile, OpenedFile};
 pub use open::{OpenVideos, Prepared, open_one};

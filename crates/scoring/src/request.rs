@@ -10,7 +10,7 @@ use visus_video::Format;
 
 use crate::names::RequestedModel;
 use crate::range::{self, Moment, Range};
-use crate::{RequestError, Selection, Video};
+use crate::{BackendRequest, RequestError, Selection, Video};
 
 /// Everything that decides on a result.
 #[derive(Debug)]
@@ -112,6 +112,7 @@ pub struct RunOptions {
     pub from: Option<Moment>,
     pub to: Option<Moment>,
     pub level: Level,
+    pub backend: BackendRequest,
 }
 
 impl RunOptions {
@@ -121,7 +122,8 @@ impl RunOptions {
     }
 
     pub fn with_level(level: Level) -> Self {
-        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level }
+        let backend = BackendRequest::default();
+        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level, backend }
     }
 
     /// The part of the clip that is asked for, if any.
@@ -129,16 +131,16 @@ impl RunOptions {
         range::of(self.from, self.to, frame_rate)
     }
 
-    pub(crate) fn settings(&self, skip: [u64; 2]) -> Settings {
+    pub(crate) fn settings(&self, skip: [u64; 2]) -> Result<Settings, RequestError> {
         let defaults = Settings::default();
-        Settings {
+        Ok(Settings {
             threads: self.threads.unwrap_or(defaults.threads).max(1),
             subsample: self.subsample.max(1),
             range: self.frames.into(),
             skip_reference: skip[0],
             skip_distorted: skip[1],
-            backend: self.level.into(),
-        }
+            backend: self.backend.open(self.level)?,
+        })
     }
 }
 

@@ -18,6 +18,8 @@ pub struct ScoreResult {
     pub plan: Plan,
     pub asked: Asked,
     pub outcome: Outcome,
+    /// The backend as it was asked for.
+    pub backend_requested: String,
     pub reference: InputFacts,
     pub distorted: InputFacts,
     /// Frames of reference and distorted video, where known.
@@ -66,8 +68,20 @@ pub fn score_resolved(
 ) -> Result<ScoreResult, ScoreError> {
     let Resolved { plan, asked, notes } = resolved;
     let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
+    let backend_requested = options.backend.to_string();
     let Scored { outcome, facts: [reference, distorted], totals, part, pair } = scored;
-    Ok(ScoreResult { plan, asked, outcome, reference, distorted, totals, part, pair, notes })
+    Ok(ScoreResult {
+        plan,
+        asked,
+        outcome,
+        backend_requested,
+        reference,
+        distorted,
+        totals,
+        part,
+        pair,
+        notes,
+    })
 }
 
 /// What scoring with a ready plan gives.
@@ -124,7 +138,7 @@ fn run_engine(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<(Outcome, Option<Part>), ScoreError> {
-    let settings = options.settings(skip);
+    let settings = options.settings(skip)?;
     match options.range(reference.frame_rate())? {
         None => {
             let outcome = visus_engine::run(plan, reference, distorted, &settings, cancel, sink)?;
@@ -161,7 +175,8 @@ impl ScoreResult {
     pub fn facts(&self, version: &str) -> ScoreFacts {
         let inputs = [self.reference.clone(), self.distorted.clone()];
         let mut facts = ScoreFacts::native(version, &self.plan, &self.outcome, inputs);
-        facts.notes.clone_from(&self.notes);
+        facts.backend_requested.clone_from(&self.backend_requested);
+        facts.notes.splice(0..0, self.notes.iter().cloned());
         facts.sections = self.pair.sections().into_iter().collect();
         let part = self.part.as_ref();
         facts.part = part

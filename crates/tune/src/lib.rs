@@ -14,6 +14,8 @@ mod error;
 mod estimate;
 mod event;
 mod find;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod hull;
 mod lab;
 mod ladder;

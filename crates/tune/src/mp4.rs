@@ -72,7 +72,7 @@ impl TopBox {
 pub fn top_level(file: &mut File) -> std::io::Result<Vec<TopBox>> {
     let length = file.seek(SeekFrom::End(0))?;
     let (mut boxes, mut start) = (Vec::new(), 0);
-    while start + 8 <= length {
+    while length - start >= 8 {
         file.seek(SeekFrom::Start(start))?;
         let mut head = [0; 16];
         file.read_exact(&mut head[..8])?;
@@ -90,7 +90,7 @@ pub fn top_level(file: &mut File) -> std::io::Result<Vec<TopBox>> {
             }
             size => (size, 8),
         };
-        if size < header || start + size > length {
+        if size < header || size > length - start {
             return Err(std::io::Error::new(
                 std::io::ErrorKind::UnexpectedEof,
                 "a box reaches beyond the file",
@@ -225,13 +225,13 @@ fn index_entries(sidx: &[u8], anchor: u64) -> Option<Vec<(u64, u64, f64)>> {
     } else {
         (u64::from(u32_at(sidx, 16)?), 20)
     };
-    let mut start = anchor + offset;
+    let mut start = anchor.checked_add(offset)?;
     let mut pieces = Vec::new();
     for entry in 0..usize::from(u16_at(sidx, table + 2)?) {
         let at = table + 4 + entry * 12;
         let size = u64::from(u32_at(sidx, at)? & 0x7fff_ffff);
         pieces.push((start, size, f64::from(u32_at(sidx, at + 4)?) / timescale));
-        start += size;
+        start = start.checked_add(size)?;
     }
     Some(pieces)
 }
@@ -239,6 +239,21 @@ fn index_entries(sidx: &[u8], anchor: u64) -> Option<Vec<(u64, u64, f64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_that_would_wrap_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mp4");
+        // A box of 2⁶⁴ - 8 bytes would lead back to where it begins.
+        for size in [u64::MAX - 7, u64::MAX, 1 << 63, 15, 0] {
+            let bytes = [&[0, 0, 0, 1], b"free".as_slice(), &size.to_be_bytes(), &[0; 16]].concat();
+            std::fs::write(&path, bytes).unwrap();
+            assert!(top_level(&mut File::open(&path).unwrap()).is_err(), "{size}");
+        }
+        let sidx =
+            [&[1, 0, 0, 0], [0; 16].as_slice(), &u64::MAX.to_be_bytes(), &[0, 0, 0, 1], &[0; 12]].concat();
+        assert_eq!(index_entries(&sidx, 100), None);
+    }
 
     #[test]
     fn peaks_are_of_a_second() {

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+#[cfg(unix)]
+use std::sync::Arc;
 
 use crate::ReadError;
 
@@ -25,6 +27,36 @@ impl From<io::Error> for Shortfall {
 
 pub(crate) trait ReadSeek: Read + Seek + Send {}
 impl<T: Read + Seek + Send> ReadSeek for T {}
+
+/// A file that several readers read at places of their own.
+#[cfg(unix)]
+struct SharedFile {
+    file: Arc<File>,
+    position: u64,
+}
+
+#[cfg(unix)]
+impl Read for SharedFile {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        use std::os::unix::fs::FileExt;
+        let count = self.file.read_at(into, self.position)?;
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(unix)]
+impl Seek for SharedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let moved = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
+            SeekFrom::End(distance) => self.file.metadata()?.len().checked_add_signed(distance),
+        };
+        self.position = moved.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+}
 
 enum Bytes {
     Seekable(Box<dyn ReadSeek>),
@@ -56,13 +88,16 @@ pub(crate) struct Input {
     position: u64,
     /// Known for what can seek. A file may have grown since, so this is a lower bound and never ends a read.
     length: Option<u64>,
+    /// What can be read by several.
+    #[cfg(unix)]
+    shared: Option<Arc<File>>,
 }
 
 impl Input {
     /// Opens a file; `-` is standard input. A named pipe waits here for its writer.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         let name = path.to_string_lossy().into_owned();
-        let opened = if name == "-" { Self::stdin(&name) } else { Self::file(&name, File::open(path)) };
+        let opened = if name == "-" { Self::stdin(&name) } else { Self::file_at(&name, File::open(path)) };
         opened.map_err(|source| ReadError::Open { file: name, source })
     }
 
@@ -80,7 +115,45 @@ impl Input {
 
     fn new(name: &str, bytes: Bytes, length: Option<u64>) -> Self {
         let bytes = BufReader::with_capacity(BUFFER_BYTES, bytes);
-        Self { name: name.to_owned(), bytes, position: 0, length }
+        Self {
+            name: name.to_owned(),
+            bytes,
+            position: 0,
+            length,
+            #[cfg(unix)]
+            shared: None,
+        }
+    }
+
+    /// A file that was opened by its name, so that nobody else counts on its position.
+    #[cfg(unix)]
+    fn file_at(name: &str, file: io::Result<File>) -> io::Result<Self> {
+        let file = file?;
+        if !file.metadata()?.is_file() {
+            return Self::file(name, Ok(file));
+        }
+        let file = Arc::new(file);
+        let input = Self::seekable(name, SharedFile { file: Arc::clone(&file), position: 0 })?;
+        Ok(Self { shared: Some(file), ..input })
+    }
+
+    #[cfg(not(unix))]
+    fn file_at(name: &str, file: io::Result<File>) -> io::Result<Self> {
+        Self::file(name, file)
+    }
+
+    /// Another reader of the same bytes, at the same place.
+    #[cfg(unix)]
+    pub(crate) fn fork(&self) -> Option<Self> {
+        let file = Arc::clone(self.shared.as_ref()?);
+        let bytes = SharedFile { file: Arc::clone(&file), position: self.position };
+        let input = Self::new(&self.name, Bytes::Seekable(Box::new(bytes)), self.length);
+        Some(Self { position: self.position, shared: Some(file), ..input })
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn fork(&self) -> Option<Self> {
+        None
     }
 
     fn file(name: &str, file: io::Result<File>) -> io::Result<Self> {

@@ -209,6 +209,12 @@ impl Source for Reader {
         self.total
     }
 
+    fn fork(&self) -> Option<Box<dyn Source>> {
+        let input = self.input.fork()?;
+        let Self { format, layout, framing, total, frames, state, .. } = *self;
+        Some(Box::new(Self { input, format, layout, framing, info: self.info.clone(), total, frames, state }))
+    }
+
     /// What has a length can seek, and what can seek does not wait.
     fn never_blocks(&self) -> bool {
         self.input.length().is_some()

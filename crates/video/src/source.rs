@@ -47,6 +47,12 @@ pub trait Source: Send {
         false
     }
 
+    /// Another reader of the same frames that stands where this one stands and goes on by itself: so several threads can
+    /// read one file. `None` for what can only be read once.
+    fn fork(&self) -> Option<Box<dyn Source>> {
+        None
+    }
+
     /// Frames per second, as a ratio.
     fn frame_rate(&self) -> Option<(u32, u32)> {
         self.info().frame_rate

@@ -127,7 +127,7 @@ fn say_plan_error(error: &PlanError) -> Exit {
 
 fn execute(prepared: Prepared, settings: &Settings, talks: bool) -> Result<(Plan, Outcome), Exit> {
     let Prepared { reference, distorted, plan } = prepared;
-    let level = settings.level().map_err(|error| {
+    let backend = settings.engine_backend().map_err(|error| {
         eprintln!("{error}");
         Exit::Usage
     })?;
@@ -137,7 +137,7 @@ fn execute(prepared: Prepared, settings: &Settings, talks: bool) -> Result<(Plan
         range: (settings.frame_count > 0).then_some(settings.frame_count).into(),
         skip_reference: settings.skip_reference,
         skip_distorted: settings.skip_distorted,
-        backend: level.into(),
+        backend,
     };
     let mut meter = Meter::new(talks);
     let result = score(&plan, reference, distorted, &engine, &Cancel::new(), &mut meter);

@@ -1,9 +1,9 @@
 //! What the arguments ask for.
 
-use visus_engine::{FeatureSpec, ModelSpec, preset};
+use visus_engine::{Backend, FeatureSpec, ModelSpec, preset};
 use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
-use visus_scoring::{RequestError, cpu};
+use visus_scoring::{BackendRequest, RequestError, cpu};
 use visus_video::{Chroma, Format};
 
 use super::getopt::{self, Found, Opt};
@@ -34,6 +34,9 @@ pub struct Settings {
     pub skip_reference: u64,
     pub skip_distorted: u64,
     pub cpumask: u64,
+    pub backend: BackendRequest,
+    /// The GPU is switched off, by `--gpumask` or `--no_cuda`.
+    pub without_gpu: bool,
     pub no_prediction: bool,
     pub quiet: bool,
     /// Words that belong to no option.
@@ -101,7 +104,7 @@ const OPTIONS: &[Opt] = &[
 ];
 
 /// Backends that exist in the family of `vmaf` tools but not in this build.
-const OTHER_BACKENDS: [&str; 5] = ["cuda", "sycl", "vulkan", "hip", "metal"];
+const OTHER_BACKENDS: [&str; 4] = ["sycl", "vulkan", "hip", "metal"];
 
 /// What of a raw format was given so far.
 #[derive(Default)]
@@ -147,16 +150,17 @@ impl Settings {
             }
             "threads" => self.threads = unsigned(name, value)?,
             "subsample" => self.subsample = unsigned(name, value)?,
-            "cpumask" => self.cpumask = unsigned(name, value)?,
-            "gpumask" => drop(unsigned(name, value)?),
-            "backend" => check_backend(name, value)?,
+            "cpumask" => self.cpumask = mask(name, value)?,
+            "gpumask" => self.without_gpu |= mask(name, value)? != 0,
+            "backend" => self.backend = backend(name, value)?,
+            "no_cuda" => self.without_gpu = true,
             "aom_ctc" | "nflx_ctc" => self.add_preset(name, value)?,
             "frame_cnt" => self.frame_count = unsigned(name, value)?,
             "frame_skip_ref" => self.skip_reference = unsigned(name, value)?,
             "frame_skip_dist" => self.skip_distorted = unsigned(name, value)?,
             "no_prediction" => self.no_prediction = true,
             "quiet" => self.quiet = true,
-            // The backends that could be switched off are not in this build.
+            // The other backends that could be switched off are not in this build.
             _ => {}
         }
         Ok(())
@@ -196,8 +200,21 @@ impl Settings {
     }
 
     /// The best CPU level that the mask and the environment permit.
-    pub fn level(&self) -> Result<Level, RequestError> {
+    fn level(&self) -> Result<Level, RequestError> {
         Ok(cpu::masked(cpu::from_environment()?, self.cpumask))
+    }
+
+    /// Where features are computed.
+    pub fn engine_backend(&self) -> Result<Backend, RequestError> {
+        let request = match self.backend {
+            BackendRequest::Auto if self.without_gpu => BackendRequest::Cpu,
+            BackendRequest::Cuda(_) if self.without_gpu => {
+                let text = "backend 'cuda' is asked for and switched off at the same time";
+                return Err(RequestError::Backend(text.to_owned()));
+            }
+            request => request,
+        };
+        request.open(self.level()?)
     }
 }
 
@@ -263,12 +280,18 @@ fn pixel_format(name: &str, value: &str) -> Result<Chroma, String> {
     }
 }
 
-fn check_backend(name: &str, value: &str) -> Result<(), String> {
-    match value {
-        "auto" | "cpu" => Ok(()),
-        other if OTHER_BACKENDS.contains(&other) => {
-            Err(format!("backend '{other}' is not compiled in (available: cpu); use --backend auto"))
-        }
-        _ => Err(invalid(name, value, "auto, cpu, cuda, sycl, vulkan, hip or metal")),
+fn backend(name: &str, value: &str) -> Result<BackendRequest, String> {
+    match value.parse() {
+        Ok(request) => Ok(request),
+        Err(error) if OTHER_BACKENDS.contains(&value) => Err(error.to_string()),
+        Err(_) => Err(invalid(name, value, "auto, cpu, cuda, sycl, vulkan, hip or metal")),
+    }
+}
+
+/// A mask of bits. As in C, `-1` has all of them.
+fn mask(name: &str, value: &str) -> Result<u64, String> {
+    match value.strip_prefix('-') {
+        Some(positive) => unsigned(name, positive).map(u64::wrapping_neg),
+        None => unsigned(name, value),
     }
 }

@@ -116,7 +116,10 @@ fn presets() {
 #[test]
 fn backends() {
     settings(&["--backend", "cpu", "--no_cuda", "--no_metal", "--gpumask", "1"]);
-    assert!(refusal(&["--backend", "cuda"]).contains("not compiled in"));
+    assert!(refusal(&["--backend", "sycl"]).contains("backend 'sycl' is not available"));
+    let masked = settings(&["--cpumask", "-1", "--gpumask", "-1"]);
+    assert_eq!((masked.cpumask, masked.without_gpu), (u64::MAX, true));
+    assert!(settings(&["--backend", "cuda", "--no_cuda"]).engine_backend().is_err());
     assert!(refusal(&["--backend", "abacus"]).contains("should be auto, cpu"));
     assert!(refusal(&["--precision", "18"]).contains("should be legacy, max or 1 to 17"));
 }

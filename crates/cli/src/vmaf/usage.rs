@@ -1,10 +1,19 @@
 //! The help text: libvmaf's, and what we added.
 
 /// What `--help` prints, and what follows a wrong argument. Programs that look for backends search it for `--no_cuda` and
-/// its like: such a flag may stand here only if that backend is compiled in. All of them are accepted all the same.
+/// its like: such a flag stands here only if that backend works on this machine. All of them are accepted all the same.
 pub fn text(program: &str) -> String {
-    format!("Usage: {program} [options]\n\n{OPTIONS}")
+    let works = visus_scoring::backend::available().contains(&"cuda");
+    let options = if works {
+        OPTIONS.replacen(FRAME_COUNT, &[NO_CUDA, FRAME_COUNT].concat(), 1)
+    } else {
+        OPTIONS.to_owned()
+    };
+    format!("Usage: {program} [options]\n\n{options}")
 }
+
+const NO_CUDA: &str = " --no_cuda:                   compute everything on the CPU\n";
+const FRAME_COUNT: &str = " --frame_cnt $unsigned:";
 
 const OPTIONS: &str = "\
 Supported options:
@@ -31,8 +40,8 @@ Supported options:
  --feature $string:           additional feature
  --cpumask: $bitmask          restrict permitted CPU instruction sets
  --gpumask: $bitmask          restrict permitted GPU operations
- --backend $string:           where features are computed: auto (default) or cpu; cuda, sycl, vulkan, hip and metal
-                              are refused where they are not available
+ --backend $string:           where features are computed: auto (default), cpu, cuda or cuda:N; what is not
+                              available is refused
  --frame_cnt $unsigned:       maximum number of frames to process
  --frame_skip_ref $unsigned:  skip the first N frames in reference
  --frame_skip_dist $unsigned: skip the first N frames in distorted

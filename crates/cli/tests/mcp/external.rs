@@ -158,9 +158,9 @@ fn a_time_limit_holds() {
 }
 
 /// A child that does not listen, its child, and one that left the group.
-const BROOD: &str = "trap '' TERM INT HUP; pids=$(dirname $0)/pids; sleep 600 & echo $! > $pids.new; setsid sleep 601 & \
-                     sleep 0.3; echo $$ >> $pids.new; pgrep -f 'sleep 601' >> $pids.new; mv $pids.new $pids; while :; do sleep \
-                     0.05; done";
+const BROOD: &str = "trap '' TERM INT HUP; pids=$(dirname $0)/pids; sleep 600 & echo $! > $pids.new; \
+                     setsid sh -c \"echo \\$\\$ >> $pids.new; exec sleep 601\" & \
+                     while [ $(wc -l < $pids.new) -lt 2 ]; do sleep 0.05; done; echo $$ >> $pids.new; mv $pids.new $pids; while :; do sleep 0.05; done";
 
 fn wait_for_brood(clips: &Clips) -> Vec<String> {
     let file = clips.folder.join("pids");

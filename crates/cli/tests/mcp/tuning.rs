@@ -10,7 +10,7 @@ use super::clips::{Clips, with};
 /// A server whose cache lies beside the clips, outside of what clients may name.
 fn open(clips: &Clips, cache: &tempfile::TempDir) -> Client {
     let mut command = command(&clips.folder);
-    command.env("VISUS_CACHE_DIR", cache.path());
+    command.env("VISUS_CACHE_DIR", cache.path()).env("VISUS_ALLOW_WRITE", &clips.folder);
     Client::open(command)
 }
 

@@ -101,6 +101,8 @@ impl ModelFile {
             return Err(OnnxError::Operator { name, operator: operator.clone() });
         }
         let left = limits.bytes - bytes.len() as u64;
+        // The file with the data, and the model that it is put into.
+        let _room = scan.has_external.then(|| room(&name, left.saturating_mul(2))).transpose()?;
         let bytes = if scan.has_external { external::inlined(&name, &bytes, folder, left)? } else { bytes };
         let Scan { inputs, outputs, rowwise, .. } = scan;
         Ok(Self { name, bytes, inputs, outputs, rowwise, room: None })

@@ -25,8 +25,8 @@ pub use facts::{
 pub use full::{FrameScores, FullScore, PooledScores};
 pub use page::{FramesPage, MAX_PAGE};
 pub use sections::{
-    ComparabilityReason, ComparabilitySection, Conversion, FrameRun, FrameRuns, MediaFacts, MediaSection,
-    PairingSection, Recheck, Sections, Verdict,
+    ComparabilityReason, ComparabilitySection, Conversion, DoubtfulRun, DoubtfulRuns, FrameRun, FrameRuns,
+    MediaFacts, MediaSection, PairingSection, Recheck, Sections, Verdict,
 };
 pub use summary::{CurveSummary, FrameSeries, PooledSummary, SummaryScore, WorstFrameScore, WorstSecond};
 

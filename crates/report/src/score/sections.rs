@@ -122,6 +122,10 @@ pub struct PairingSection {
     pub frozen: FrameRuns,
     /// Pairs whose pictures are not alike.
     pub unlike: FrameRuns,
+    /// Pairs for which another pairing would explain the pictures nearly as well.
+    pub doubtful: DoubtfulRuns,
+    /// Pairs whose distorted frame shows two frames of the reference at once.
+    pub blended: FrameRuns,
     /// Shares of the pairs that were compared with their neighbours once more.
     pub recheck: Recheck,
     /// The video that goes on after the other one has ended: reference or distorted.
@@ -150,6 +154,30 @@ pub struct FrameRun {
     pub distorted: u64,
     /// How many frames.
     pub count: u64,
+}
+
+/// Pairs that may belong together in another way, as runs of pairs in a row.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DoubtfulRuns {
+    /// How many pairs there are in all.
+    pub frames: u64,
+    /// Where they are; at most 200 runs are listed.
+    pub runs: Vec<DoubtfulRun>,
+    /// Whether all runs are listed.
+    pub complete: bool,
+}
+
+/// Pairs in a row for which another pairing is nearly as likely.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DoubtfulRun {
+    /// The first one's number in the reference.
+    pub reference: u64,
+    /// The first one's number in the distorted video.
+    pub distorted: u64,
+    /// How many pairs.
+    pub count: u64,
+    /// By how many frames of the reference the other pairing is later; null if the frames have no counterpart there.
+    pub alternative_shift: Option<i32>,
 }
 
 /// What comparing pairs with their neighbours gave, as shares of those that were checked.

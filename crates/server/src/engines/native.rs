@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use visus_engine::{Event, FeatureSpec, Flow, Side};
 use visus_report::score::{EngineKind, InputFacts, ScoreFacts};
-use visus_scoring::{ScoreResult, Video, score as score_request};
+use visus_scoring::{BackendRequest, ScoreResult, Video, score as score_request};
 
 use super::tiny::TinyRequest;
 use super::{ScoreTask, model_mismatch, tool_error, unavailable};
@@ -13,27 +13,27 @@ use crate::error::cleaned;
 use crate::jobs::Context;
 use crate::report::ScoreReport;
 
-/// The backends of this build.
-pub const AVAILABLE: [&str; 1] = ["cpu"];
-
 /// Progress is sent at most so often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Refuses a backend that this build does not have.
-pub fn check_backend(backend: &str) -> Result<(), ToolError> {
-    if backend == "auto" || AVAILABLE.contains(&backend) {
-        return Ok(());
+/// What a backend's name asks for; one that does not work here is refused.
+pub fn backend(name: &str) -> Result<BackendRequest, ToolError> {
+    let available = || visus_scoring::backend::available();
+    match name.parse() {
+        Ok(request @ (BackendRequest::Auto | BackendRequest::Cpu)) => Ok(request),
+        Ok(request) if visus_scoring::backend::probe(name).is_ok() => Ok(request),
+        _ => Err(unavailable(name, &available())),
     }
-    Err(unavailable(backend, &AVAILABLE))
 }
 
 /// Scores in this process.
 pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolError> {
-    check_backend(&task.backend)?;
+    let backend = backend(&task.backend)?;
     if task.tiny.as_ref().is_some_and(|tiny| tiny.options.no_reference) {
         return score_alone(task, context);
     }
     let ScoreTask { mut request, tiny, .. } = task;
+    request.options.backend = backend;
     let tiny = tiny.map(TinyRequest::read).transpose()?;
     let limit = request.videos.pairing.decoders.limit;
     let (options, decoders) = (request.options.clone(), request.videos.pairing.decoders.clone());

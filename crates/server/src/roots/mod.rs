@@ -134,9 +134,12 @@ impl Roots {
     pub fn create(&self, name: &str, overwrite: bool, source: &File) -> Result<Output, PathError> {
         check_text(name)?;
         let path = resolve::resolve(Path::new(name));
-        let folder = path.parent().filter(|folder| self.writable.iter().any(|root| folder.starts_with(root)));
-        if folder.is_none() || path.file_name().is_none() {
+        let Some(folder) = path.parent().filter(|_| path.file_name().is_some()) else {
             return Err(PathError::NotWritable(shown(&path)));
+        };
+        if !self.writable.iter().any(|root| folder.starts_with(root)) {
+            let known = self.allows(folder);
+            return Err(if known { PathError::NotWritable } else { PathError::Outside }(shown(&path)));
         }
         let (folder, existing) = walk::open_parent(&path)?;
         match existing {

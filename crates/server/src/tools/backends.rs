@@ -11,7 +11,7 @@ use super::field::{Field, Kind};
 use super::offer::Toolset;
 use super::{NO_FIELDS, READS, Run, Tool, answer, schema};
 use crate::config::EngineKind;
-use crate::engines::{DEVICES, ScoreTask, external, native};
+use crate::engines::{DEVICES, ScoreTask, external};
 use crate::jobs::Context;
 use crate::report::Output;
 use crate::{Server, ToolError, text};
@@ -19,7 +19,7 @@ use crate::{Server, ToolError, text};
 pub const LIST_BACKENDS: Tool = Tool {
     name: "list_backends",
     title: "List backends",
-    description: "Reports which backends the engine was built with. It does not try whether a driver works.",
+    description: "Reports which backends work here. The CPU always does, a GPU where its driver was found.",
     set: Toolset::Core,
     hints: READS,
     fields: || LIST_FIELDS,
@@ -37,7 +37,7 @@ pub const PROBE_BACKEND: Tool = Tool {
     hints: READS,
     fields: || PROBE_FIELDS,
     answer: schema::of::<Probe>,
-    shows: &["compiled_in", "runtime_healthy", "latency_ms", "score", "error"],
+    shows: &["compiled_in", "runtime_healthy", "score", "error"],
     run: Run::Work(|server, values| {
         let (server, backend) = (server.clone(), values.text("backend").unwrap_or("cpu").to_owned());
         Ok(Box::new(move |context| Output::of(&probe(&server, &backend, context)?)))
@@ -127,7 +127,7 @@ struct Probe {
 /// The backends of the engine in use. Blocks: it may have to ask a binary.
 pub fn available(server: &Server, refresh: bool) -> Vec<&'static str> {
     match server.config().engine {
-        EngineKind::Native => native::AVAILABLE.to_vec(),
+        EngineKind::Native => visus_scoring::backend::available(),
         EngineKind::External => {
             let help = server.probes().help(&server.binary(), refresh).unwrap_or_default();
             help.available()
@@ -164,12 +164,20 @@ fn version(server: &Server) -> EngineVersion {
     }
 }
 
+/// The backends that every build has; a driver is looked for at run time.
+const BUILT_IN: [&str; 2] = ["cpu", "cuda"];
+
 /// `probe_backend`: an unhealthy backend is a normal result.
 fn probe(server: &Server, backend: &str, context: &Context) -> Result<Probe, ToolError> {
-    let compiled_in = available(server, false).contains(&backend);
+    let native = server.config().engine == EngineKind::Native;
+    let works = available(server, false).contains(&backend);
+    let compiled_in = works || native && BUILT_IN.contains(&backend);
     let started = Instant::now();
-    let score = if compiled_in {
+    let score = if works {
         score_of_grey(server, backend, context)
+    } else if compiled_in {
+        let reason = visus_scoring::backend::probe(backend).err().unwrap_or_default();
+        Err(ToolError::Failed(format!("backend '{backend}' does not work here: {reason}")))
     } else {
         Err(ToolError::Failed(format!("backend '{backend}' is not compiled into the local vmaf binary")))
     };

@@ -37,7 +37,7 @@ pub const RUN_BENCHMARK: Tool = Tool {
 pub const VMAF_BENCH: Tool = Tool {
     name: "vmaf_bench",
     title: "Measure one size",
-    description: "Measures scoring speed at one size, bit depth and length. It can also compare backends or list devices.",
+    description: "Measures scoring speed at one size, bit depth and length.",
     set: Toolset::Machine,
     hints: READS,
     fields: || FIELDS,

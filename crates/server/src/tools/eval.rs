@@ -28,7 +28,7 @@ pub const EVAL_MODEL_ON_SPLIT: Tool = Tool {
     hints: READS,
     fields: || EVALUATE_FIELDS,
     answer: schema::of::<EvaluationAnswer>,
-    shows: &["n", "plcc", "srocc", "krocc", "rmse"],
+    shows: &["n", "plcc", "srocc", "rmse"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| evaluate(&server, &values, context)))
@@ -38,8 +38,7 @@ pub const EVAL_MODEL_ON_SPLIT: Tool = Tool {
 pub const COMPARE_MODELS: Tool = Tool {
     name: "compare_models",
     title: "Compare models",
-    description: "Ranks quality models by PLCC on one table and tests whether the differences are more than chance. A model that \
-                  fails is listed with its error.",
+    description: "Ranks quality models by PLCC on one table and tests whether the differences are more than chance.",
     set: Toolset::Models,
     hints: READS,
     fields: || COMPARE_FIELDS,

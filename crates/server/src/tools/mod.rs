@@ -145,8 +145,7 @@ pub(crate) const BACKGROUND: Field =
 
 /// The argument of lists that are shortened for agents.
 pub(crate) const LIST_DETAIL: Field =
-    Field::new("detail", Kind::Word(&["auto", "full"]), "'full': everything, however long.")
-        .default("\"auto\"");
+    Field::new("detail", Kind::Word(&["auto", "full"]), "full: everything.").default("\"auto\"");
 
 /// Whether a list is wanted in full: on request, or where this server stands in for the Python one.
 pub(crate) fn wants_full(server: &Server, values: &Values) -> bool {

@@ -266,7 +266,7 @@ fn load(opened: Opened) -> Result<NamedModel, ToolError> {
     use std::io::Read;
     let label = cleaned(&opened.path.to_string_lossy());
     let mut text = String::new();
-    let read = opened.file.take(crate::engines::MAX_MODEL_BYTES).read_to_string(&mut text);
+    let read = opened.file.take(crate::engines::MAX_MODEL_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| ToolError::Failed(format!("model {label}: {error}")))?;
     NamedModel::from_json(&ModelSpec::version(""), label, &text).map_err(|error| ToolError::failed(&error))
 }

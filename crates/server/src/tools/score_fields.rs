@@ -54,10 +54,10 @@ impl Names {
 
 fn table(names: Names) -> Vec<Field> {
     let mut fields = vec![
-        Field::new(names.reference(), Kind::Text, "Path of the reference video.")
+        Field::new(names.reference(), Kind::Text, "The reference video.")
             .required()
             .example("\"reference.mp4\""),
-        Field::new(names.distorted(), Kind::Text, "Path of the distorted video.")
+        Field::new(names.distorted(), Kind::Text, "The distorted video.")
             .required()
             .example("\"encode.mp4\""),
     ];

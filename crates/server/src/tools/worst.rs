@@ -25,9 +25,8 @@ use crate::{Server, ToolError, text};
 pub const DESCRIBE_WORST_FRAMES: Tool = Tool {
     name: "describe_worst_frames",
     title: "Show the worst frames",
-    description: "Shows the worst frames of a video: reference, distorted and difference side by side, with what is wrong (blur, \
-                  blocking, banding, noise, brightness, misalignment). Use it after a low score; it takes all arguments of \
-                  vmaf_score.",
+    description: "Shows the worst frames of a video: reference, distorted and difference side by side, with what is wrong. \
+                  Use it after a low score; it takes all arguments of vmaf_score.",
     set: Toolset::Core,
     hints: READS,
     fields,

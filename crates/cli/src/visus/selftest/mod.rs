@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Context, Result, bail};
-use visus_engine::{Cancel, Plan, Settings, Silent, run as engine_run};
+use visus_engine::{Backend, Cancel, Plan, Settings, Silent, run as engine_run};
 use visus_metrics::Level;
+use visus_scoring::BackendRequest;
 
 use super::args::SelftestArgs;
 use super::score::print_all;
@@ -27,21 +28,36 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
     }
     let expected: Figures = serde_json::from_str(EXPECTED).context("the built-in figures")?;
     let mut compared = 0;
-    for level in Level::available() {
+    for (name, backend) in backends(args.backend)? {
         for case in cases::all() {
             let figures = expected.get(case.name).with_context(|| format!("no figures for {}", case.name))?;
-            let count = check(&case, figures, level, args.verbose)?;
+            let count = check(&case, figures, &name, &backend, args.verbose)?;
             compared += count;
-            print_all(&format!("{level:7} {:24} {count} figures equal\n", case.name))?;
+            print_all(&format!("{name:7} {:24} {count} figures equal\n", case.name))?;
         }
     }
     print_all(&format!("All {compared} figures are equal to libvmaf's, to the last bit.\n"))
 }
 
+/// What is compared: the CPU at each of its levels, or a device beside its best one.
+fn backends(request: BackendRequest) -> Result<Vec<(String, Backend)>> {
+    if request == BackendRequest::Cpu {
+        let level = |level: Level| (level.to_string(), level.into());
+        return Ok(Level::available().into_iter().map(level).collect());
+    }
+    Ok(vec![(request.to_string(), request.open(Level::detect())?)])
+}
+
 /// Scores a case and compares every figure; the first difference is the error.
-fn check(case: &Case, figures: &BTreeMap<String, Vec<f64>>, level: Level, verbose: bool) -> Result<usize> {
+fn check(
+    case: &Case,
+    figures: &BTreeMap<String, Vec<f64>>,
+    backend_name: &str,
+    backend: &Backend,
+    verbose: bool,
+) -> Result<usize> {
     let plan = Plan::new(&case.models(), &case.features()?, true)?;
-    let settings = Settings { backend: level.into(), ..Settings::default() };
+    let settings = Settings { backend: backend.clone(), ..Settings::default() };
     let (reference, distorted) = case.clips()?;
     let outcome =
         engine_run(&plan, Box::new(reference), Box::new(distorted), &settings, &Cancel::new(), &mut Silent)?;
@@ -54,7 +70,10 @@ fn check(case: &Case, figures: &BTreeMap<String, Vec<f64>>, level: Level, verbos
             let got =
                 column.get(index).with_context(|| format!("{}: {name} lacks frame {index}", case.name))?;
             if got.to_bits() != want.to_bits() {
-                bail!("{} at {level}: {name} of frame {index} is {got:?}, libvmaf says {want:?}", case.name);
+                bail!(
+                    "{} on {backend_name}: {name} of frame {index} is {got:?}, libvmaf says {want:?}",
+                    case.name
+                );
             }
             let _ = writeln!(listing, "  {name}[{index}]  expected {want:?}  got {got:?}");
             count += 1;
@@ -75,10 +94,10 @@ mod tests {
         let case = &cases::all()[0];
         let mut figures: Figures = serde_json::from_str(EXPECTED).unwrap();
         let figures = figures.get_mut(case.name).unwrap();
-        assert!(check(case, figures, Level::Scalar, false).unwrap() > 10);
+        assert!(check(case, figures, "scalar", &Level::Scalar.into(), false).unwrap() > 10);
         let value = &mut figures.values_mut().next().unwrap()[0];
         *value = f64::from_bits(value.to_bits() + 1);
-        let error = check(case, figures, Level::Scalar, false).unwrap_err().to_string();
+        let error = check(case, figures, "scalar", &Level::Scalar.into(), false).unwrap_err().to_string();
         assert!(error.contains("libvmaf says"), "{error}");
     }
 }

@@ -1,0 +1,191 @@
+//! A GPU as a device of the engine: jobs become batches, integer sums become rows.
+//!
+//! The lane keeps as many batches in flight as the session allows. It fills a batch while jobs come in; when none is there
+//! it takes what the device has finished, and once the device has nothing left to do, it gets the jobs there are, however
+//! few. So batches are large where the device is the bottleneck, and small where reading is.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use visus_gpu::{Limits, PairJob, PairSums, Session, Work};
+use visus_video::Allocator;
+
+use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
+use crate::error::EngineError;
+use crate::lane::{Job, Jobs, Lane, NextJob, RowSender, Ticket};
+use crate::plan::PlannedMetric;
+
+/// Samples of luma in a batch: so many that a launch is long against what it costs, so few that copies overlap.
+const BATCH_SAMPLES: usize = 1 << 24;
+/// Pairs in a batch, at most.
+const MOST_PAIRS: usize = 8;
+/// How long the lane sleeps where it has nothing to do but wait for the device or for jobs.
+const NAP: Duration = Duration::from_micros(30);
+
+/// A GPU that the engine computes on.
+pub struct Gpu {
+    device: Arc<dyn visus_gpu::Device>,
+    device_bytes: usize,
+}
+
+impl Gpu {
+    /// A CUDA device, by its number.
+    pub fn cuda(index: usize) -> Result<Self, DeviceError> {
+        let device = visus_gpu::cuda::CudaDevice::open(index)?;
+        Ok(Self::new(Arc::new(device)))
+    }
+
+    pub fn new(device: Arc<dyn visus_gpu::Device>) -> Self {
+        Self { device, device_bytes: Limits::default().device_bytes }
+    }
+
+    /// Bytes of device memory that a run may take.
+    pub fn with_device_bytes(self, device_bytes: usize) -> Self {
+        Self { device_bytes, ..self }
+    }
+
+    fn limits(&self, work: &Work) -> Limits {
+        let samples = work.format().width() * work.format().height();
+        let batch = (BATCH_SAMPLES / samples).clamp(1, MOST_PAIRS);
+        Limits { batch, device_bytes: self.device_bytes, ..Limits::default() }
+    }
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gpu").field("info", self.device.info()).finish_non_exhaustive()
+    }
+}
+
+impl Device for Gpu {
+    fn id(&self) -> DeviceId {
+        let info = self.device.info();
+        DeviceId { api: info.api.to_owned(), index: info.index, name: info.name.clone() }
+    }
+
+    fn lane(&self, request: &LaneRequest<'_>) -> Result<Option<DeviceLane>, DeviceError> {
+        let work = Work::new(&request.clip, request.metrics.iter().map(PlannedMetric::metric));
+        let places = work.places();
+        if places.is_empty() {
+            return Ok(None);
+        }
+        let session = self.device.session(&work, self.limits(&work))?;
+        let metrics = request.metrics.to_vec();
+        let lane = GpuLane { id: self.id(), work, session, metrics, tickets: VecDeque::new() };
+        Ok(Some(DeviceLane { lane: Box::new(lane), places }))
+    }
+
+    fn allocator(&self) -> Option<Arc<dyn Allocator>> {
+        Some(self.device.allocator())
+    }
+}
+
+impl From<visus_gpu::DeviceError> for DeviceError {
+    fn from(error: visus_gpu::DeviceError) -> Self {
+        use visus_gpu::DeviceError as Gpu;
+        let text = error.to_string();
+        match error {
+            Gpu::OutOfMemory { .. } | Gpu::Budget { .. } => Self::OutOfMemory(text),
+            Gpu::Lost { .. } => Self::Lost(text),
+            Gpu::TimedOut { .. } => Self::TimedOut(text),
+            _ => Self::Other(text),
+        }
+    }
+}
+
+/// The jobs of one clip on a GPU.
+struct GpuLane {
+    id: DeviceId,
+    work: Work,
+    session: Box<dyn Session>,
+    /// All of the plan; tickets name them by their places.
+    metrics: Vec<PlannedMetric>,
+    /// Of the batches in flight, oldest first.
+    tickets: VecDeque<Vec<Ticket>>,
+}
+
+impl Lane for GpuLane {
+    fn work(&mut self, jobs: &mut dyn Jobs, rows: &RowSender) -> Result<(), EngineError> {
+        self.work_on(jobs, rows).map_err(|source| EngineError::Device { device: self.id.clone(), source })
+    }
+
+    fn in_flight(&self) -> usize {
+        // Those on the device, and the batch that is being filled.
+        (self.session.slots() + 1) * self.session.batch()
+    }
+}
+
+impl GpuLane {
+    fn work_on(&mut self, jobs: &mut dyn Jobs, rows: &RowSender) -> Result<(), DeviceError> {
+        let mut waiting = Vec::new();
+        let mut more = true;
+        while more || !waiting.is_empty() || self.session.in_flight() > 0 {
+            let idle = self.session.in_flight() == 0;
+            let full = waiting.len() == self.session.batch();
+            let next = match (full, more, idle && waiting.is_empty()) {
+                (false, true, true) => jobs.next().map_or(NextJob::Ended, |job| NextJob::Job(Box::new(job))),
+                (false, true, false) => jobs.try_next(),
+                (true, true, _) => NextJob::NotYet,
+                (_, false, _) => NextJob::Ended,
+            };
+            match next {
+                NextJob::Job(job) => {
+                    waiting.push(*job);
+                    continue;
+                }
+                NextJob::NotYet => {}
+                NextJob::Ended => more = false,
+            }
+            let free = self.session.in_flight() < self.session.slots();
+            if !waiting.is_empty() && free && (full || idle || !more) {
+                self.submit(std::mem::take(&mut waiting))?;
+            } else if (full && !free) || !more || self.session.is_done()? {
+                if !self.deliver(rows)? {
+                    return Ok(());
+                }
+            } else {
+                self.session.release()?;
+                std::thread::sleep(NAP);
+            }
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, jobs: Vec<Job>) -> Result<(), DeviceError> {
+        let (tickets, pairs) = jobs.into_iter().map(pair_of).unzip();
+        self.session.submit(pairs)?;
+        self.tickets.push_back(tickets);
+        Ok(())
+    }
+
+    /// Waits for the oldest batch, if there is one. Says whether anybody wants more rows.
+    fn deliver(&mut self, rows: &RowSender) -> Result<bool, DeviceError> {
+        let sums = self.session.collect()?.unwrap_or_default();
+        let tickets = if sums.is_empty() { Vec::new() } else { self.tickets.pop_front().unwrap_or_default() };
+        Ok(tickets.into_iter().zip(&sums).all(|(ticket, sums)| {
+            let values = self.values(&ticket, sums);
+            rows.send(ticket.row(values))
+        }))
+    }
+
+    fn values(&self, ticket: &Ticket, sums: &PairSums) -> Vec<Vec<f64>> {
+        let value = |place: &usize| {
+            let metric = &self.metrics[*place];
+            if !ticket.wants(metric) {
+                return Vec::new();
+            }
+            let mut raw = vec![0.0; metric.metric().raw_len()];
+            self.work.finish(*place, sums, &mut raw);
+            raw
+        };
+        ticket.places().iter().map(value).collect()
+    }
+}
+
+fn pair_of(job: Job) -> (Ticket, PairJob) {
+    let ticket = job.ticket().clone();
+    let mut earlier = job.earlier.into_iter().map(|pair| pair.reference);
+    let earlier = [earlier.next(), earlier.next()];
+    (ticket, PairJob { reference: job.current.reference, distorted: job.current.distorted, earlier })
+}

@@ -1,0 +1,120 @@
+//! The compiled kernels and their check.
+
+use visus_metrics::device::vif_log2;
+
+use super::driver::{Buffer, Context, Function, Module, Pinned, Stream};
+use crate::arguments::THREADS;
+use crate::error::DeviceError;
+use crate::schedule::{Kernel, Launch};
+
+/// PTX made of `kernels/*.cu` by `cargo xtask gpu`, by the name of its source.
+pub const PTX_FILES: [(&str, &str); 3] = [
+    ("adm", include_str!("../../kernels/adm.ptx")),
+    ("motion", include_str!("../../kernels/motion.ptx")),
+    ("vif", include_str!("../../kernels/vif.ptx")),
+];
+
+/// Entries of the table of logarithms: those of 2^15 to 2^16 - 1.
+const LOGARITHMS: usize = 1 << 15;
+
+/// All kernels, loaded on a device.
+#[derive(Debug)]
+pub struct Kernels {
+    /// In the order of [`Kernel::ALL`].
+    functions: Vec<Function>,
+    logarithms: Function,
+    /// What the functions belong to.
+    _modules: Vec<Module>,
+}
+
+impl Kernels {
+    pub fn new(context: &Context) -> Result<Self, DeviceError> {
+        let modules: Result<Vec<Module>, _> =
+            PTX_FILES.iter().map(|(_, ptx)| Module::new(context, ptx)).collect();
+        let modules = modules?;
+        let find = |name: &str| module_of(&modules, name).function(name);
+        let functions: Result<_, _> = Kernel::ALL.iter().map(|kernel| find(kernel.name())).collect();
+        let logarithms = find("log2_table")?;
+        Ok(Self { functions: functions?, logarithms, _modules: modules })
+    }
+
+    pub fn launch(&self, stream: &Stream, launch: &Launch) -> Result<(), DeviceError> {
+        let function = self.functions[launch.kernel as usize];
+        #[expect(unsafe_code, reason = "the one place where kernels are launched")]
+        // SAFETY: `schedule` pairs each kernel with the structure that it declares (`arguments` mirrors the sources), and
+        // its addresses lie in the batch's buffer, which the session keeps until the stream has passed.
+        unsafe {
+            stream.launch(function, launch.grid, launch.threads, launch.arguments.bytes())
+        }
+    }
+
+    /// The device computes VIF's logarithms; each of them must be the CPU's.
+    pub fn check_logarithms(&self, context: &Context) -> Result<(), DeviceError> {
+        let stream = Stream::new(context)?;
+        let buffer = Buffer::new(context, 4 * LOGARITHMS)?;
+        let mut pinned = Pinned::new(context, 4 * LOGARITHMS)?;
+        let grid = [LOGARITHMS as u32 / THREADS, 1, 1];
+        #[expect(unsafe_code, reason = "the one place where kernels are launched")]
+        // SAFETY: the kernel takes one address and writes a 32-bit number for each of its threads there; the buffer has
+        // room for them and outlives the wait below.
+        unsafe {
+            stream.launch(self.logarithms, grid, THREADS, &buffer.address().to_ne_bytes())?;
+        }
+        stream.read_back(&buffer, 0, &mut pinned, 4 * LOGARITHMS)?;
+        stream.wait()?;
+        let values = pinned
+            .bytes()
+            .chunks_exact(4)
+            .map(|four| i32::from_ne_bytes([four[0], four[1], four[2], four[3]]));
+        let pairs = values.zip(vif_log2()).enumerate();
+        match pairs
+            .map(|(n, (value, entry))| (n, value, i32::from(*entry)))
+            .find(|(_, value, entry)| value != entry)
+        {
+            None => Ok(()),
+            Some((n, value, entry)) => Err(DeviceError::SelfTest {
+                reason: format!("2048 log2({}) is {entry}, not {value}", n + LOGARITHMS),
+            }),
+        }
+    }
+}
+
+/// Kernels are named after their source.
+fn module_of<'a>(modules: &'a [Module], kernel: &str) -> &'a Module {
+    let place = PTX_FILES.iter().position(|(source, _)| kernel.starts_with(source));
+    // `log2_table` is VIF's.
+    &modules[place.unwrap_or(PTX_FILES.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kernel_is_in_the_ptx_of_its_source() {
+        let has = |file: usize, kernel: &str| PTX_FILES[file].1.contains(&format!(".entry {kernel}("));
+        for (place, kernel) in Kernel::ALL.iter().enumerate() {
+            assert_eq!(*kernel as usize, place, "functions are found by this number");
+            let file = PTX_FILES.iter().position(|(source, _)| kernel.name().starts_with(source));
+            assert!(has(file.unwrap(), kernel.name()), "{}", kernel.name());
+        }
+        assert!(has(2, "log2_table"));
+    }
+
+    #[test]
+    fn arguments_have_the_size_that_the_kernels_declare() {
+        use crate::arguments::{Decimate, Mask, Motion, Statistic, Total, Wavelet};
+        let sizes = [
+            ("motion_u8", size_of::<Motion>()),
+            ("vif_decimate_u8", size_of::<Decimate>()),
+            ("vif_statistic_u8", size_of::<Statistic>()),
+            ("adm_wavelet_u8", size_of::<Wavelet>()),
+            ("adm_mask_short", size_of::<Mask>()),
+            ("adm_total", size_of::<Total>()),
+        ];
+        for (kernel, bytes) in sizes {
+            let declared = format!("{kernel}_param_0[{bytes}]");
+            assert!(PTX_FILES.iter().any(|(_, ptx)| ptx.contains(&declared)), "{declared}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Batches in flight: each slot has a stream, device memory for a batch and pinned memory for its sums. While one slot
+//! computes, others upload and read back.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use visus_video::{Format, SharedFrame};
+
+use super::driver::{Buffer, Context, Event, Pinned, Rows, Stream};
+use super::kernels::Kernels;
+use crate::arguments::MAX_BATCH;
+use crate::device::{Limits, PairJob, Session};
+use crate::error::DeviceError;
+use crate::layout::Layout;
+use crate::schedule::{self, Kernel, MotionPlaces};
+use crate::sums::PairSums;
+use crate::work::Work;
+
+/// Kernels, memory and streams for pictures of one format.
+#[derive(Debug)]
+pub struct CudaSession {
+    context: Context,
+    work: Work,
+    layout: Layout,
+    kernels: Arc<Kernels>,
+    free: Vec<Slot>,
+    busy: VecDeque<Slot>,
+}
+
+/// Fields are dropped in this order: the stream first, which waits for what uses the rest.
+struct Slot {
+    stream: Stream,
+    uploaded: Event,
+    done: Event,
+    buffer: Buffer,
+    results: Pinned,
+    /// Pictures that may still be read.
+    held: Vec<SharedFrame>,
+    /// Of each pair: how many earlier pictures there were.
+    histories: Vec<usize>,
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").field("pairs", &self.histories.len()).finish_non_exhaustive()
+    }
+}
+
+impl Slot {
+    fn new(context: &Context, layout: &Layout) -> Result<Self, DeviceError> {
+        Ok(Self {
+            stream: Stream::new(context)?,
+            uploaded: Event::new(context, false)?,
+            done: Event::new(context, false)?,
+            buffer: Buffer::new(context, layout.total)?,
+            results: Pinned::new(context, layout.batch * layout.sums.part)?,
+            held: Vec::new(),
+            histories: Vec::new(),
+        })
+    }
+}
+
+impl CudaSession {
+    /// The largest batch within the limits.
+    pub fn new(
+        context: &Context,
+        kernels: Arc<Kernels>,
+        work: Work,
+        limits: Limits,
+    ) -> Result<Self, DeviceError> {
+        let slots = limits.slots.max(1);
+        let allowed = limits.device_bytes / slots;
+        let most = limits.batch.clamp(1, MAX_BATCH);
+        let layout = Layout::within(&work, most, allowed)
+            .ok_or_else(|| DeviceError::Budget { needed: Layout::new(&work, 1).total, allowed })?;
+        let free = (0..slots).map(|_| Slot::new(context, &layout)).collect::<Result<_, _>>()?;
+        Ok(Self { context: context.clone(), work, layout, kernels, free, busy: VecDeque::new() })
+    }
+
+    /// Milliseconds of every launch of a batch, each the mean of `rounds`, with nothing else on the device.
+    pub fn profile(&mut self, pairs: Vec<PairJob>, rounds: usize) -> Result<Vec<(Kernel, f32)>, DeviceError> {
+        let slot = self.free.last().ok_or(DeviceError::Batch { got: 1, allowed: 0 })?;
+        let mut held = Vec::new();
+        let places = self.upload(slot, &pairs, &mut held)?;
+        slot.stream.clear(&slot.buffer, self.layout.cleared())?;
+        let (start, end) = (Event::new(&self.context, true)?, Event::new(&self.context, true)?);
+        let launches = schedule::launches(&self.work, &self.layout, slot.buffer.address(), &places);
+        launches
+            .iter()
+            .map(|launch| {
+                self.kernels.launch(&slot.stream, launch)?;
+                start.record(&slot.stream)?;
+                (0..rounds).try_for_each(|_| self.kernels.launch(&slot.stream, launch))?;
+                end.record(&slot.stream)?;
+                end.wait()?;
+                Ok((launch.kernel, end.since(&start)? / rounds as f32))
+            })
+            .collect()
+    }
+
+    fn check(&self, pairs: &[PairJob]) -> Result<(), DeviceError> {
+        let (got, allowed) = (pairs.len(), self.layout.batch);
+        if got == 0 || got > allowed {
+            return Err(DeviceError::Batch { got, allowed });
+        }
+        let frames = pairs.iter().flat_map(|pair| {
+            [&pair.reference, &pair.distorted].into_iter().chain(pair.earlier.iter().flatten())
+        });
+        let shape = |format: &Format| (format.width(), format.height(), format.depth());
+        for format in frames.map(|frame| frame.format()) {
+            if shape(format) != shape(&self.work.format) {
+                return Err(DeviceError::Picture { got: *format, needed: self.work.format });
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues the copies of all pictures, each once, and says where motion finds them.
+    fn upload(
+        &self,
+        slot: &Slot,
+        pairs: &[PairJob],
+        held: &mut Vec<SharedFrame>,
+    ) -> Result<Vec<MotionPlaces>, DeviceError> {
+        for (n, pair) in pairs.iter().enumerate() {
+            self.copy(slot, &pair.reference, self.layout.plane(n, 0), held)?;
+            self.copy(slot, &pair.distorted, self.layout.plane(n, 1), held)?;
+        }
+        let mut known: Vec<(*const u8, usize)> = pairs
+            .iter()
+            .enumerate()
+            .map(|(n, pair)| (start(&pair.reference), self.layout.plane(n, 0)))
+            .collect();
+        let mut extra = 0;
+        let mut places = Vec::with_capacity(pairs.len());
+        for (n, pair) in pairs.iter().enumerate() {
+            let mut place = MotionPlaces { current: self.layout.plane(n, 0), earlier: [None; 2] };
+            for (distance, picture) in pair.earlier.iter().enumerate() {
+                let Some(picture) = picture.as_ref().filter(|_| self.work.distances[distance]) else {
+                    continue;
+                };
+                let found = known.iter().find(|(picture_start, _)| *picture_start == start(picture));
+                let offset = match found {
+                    Some((_, offset)) => *offset,
+                    None => {
+                        let offset = self.layout.earlier_plane(extra);
+                        extra += 1;
+                        self.copy(slot, picture, offset, held)?;
+                        known.push((start(picture), offset));
+                        offset
+                    }
+                };
+                place.earlier[distance] = Some(offset);
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    fn copy(
+        &self,
+        slot: &Slot,
+        picture: &SharedFrame,
+        offset: usize,
+        held: &mut Vec<SharedFrame>,
+    ) -> Result<(), DeviceError> {
+        held.push(picture.clone());
+        let Layout { luma, sample_bytes, .. } = &self.layout;
+        let layout = picture.plane_layout(0);
+        let rows = Rows {
+            bytes: &picture.bytes()[layout.offset..],
+            pitch: layout.stride,
+            width: luma.width * sample_bytes,
+            height: luma.height,
+        };
+        slot.stream.upload(&rows, &slot.buffer, offset, luma.pitch * sample_bytes)
+    }
+
+    fn queue(&self, slot: &mut Slot, pairs: &[PairJob]) -> Result<(), DeviceError> {
+        slot.histories = pairs.iter().map(PairJob::history).collect();
+        slot.stream.clear(&slot.buffer, self.layout.cleared())?;
+        let mut held = std::mem::take(&mut slot.held);
+        let places = self.upload(slot, pairs, &mut held);
+        slot.held = held;
+        let places = places?;
+        slot.uploaded.record(&slot.stream)?;
+        for launch in schedule::launches(&self.work, &self.layout, slot.buffer.address(), &places) {
+            self.kernels.launch(&slot.stream, &launch)?;
+        }
+        let bytes = pairs.len() * self.layout.sums.part;
+        slot.stream.read_back(&slot.buffer, self.layout.sums.offset, &mut slot.results, bytes)?;
+        slot.done.record(&slot.stream)
+    }
+
+    fn read(&self, slot: &Slot) -> Vec<PairSums> {
+        let part = self.layout.sums.part;
+        let sums = slot.histories.iter().zip(slot.results.bytes().chunks_exact(part));
+        sums.map(|(history, bytes)| PairSums {
+            layout: self.layout.sums_layout,
+            words: bytes.as_chunks().0.iter().map(|eight| u64::from_ne_bytes(*eight)).collect(),
+            history: *history,
+        })
+        .collect()
+    }
+}
+
+/// Where a picture lies in host memory.
+fn start(picture: &SharedFrame) -> *const u8 {
+    picture.bytes().as_ptr()
+}
+
+impl Session for CudaSession {
+    fn batch(&self) -> usize {
+        self.layout.batch
+    }
+
+    fn slots(&self) -> usize {
+        self.free.len() + self.busy.len()
+    }
+
+    fn device_bytes(&self) -> usize {
+        self.slots() * self.layout.total
+    }
+
+    fn in_flight(&self) -> usize {
+        self.busy.len()
+    }
+
+    fn submit(&mut self, pairs: Vec<PairJob>) -> Result<(), DeviceError> {
+        self.check(&pairs)?;
+        self.release()?;
+        let Some(mut slot) = self.free.pop() else {
+            return Err(DeviceError::Batch { got: pairs.len(), allowed: 0 });
+        };
+        // Where this fails half-way, dropping the slot waits for what was queued before the pictures are let go.
+        self.queue(&mut slot, &pairs)?;
+        self.busy.push_back(slot);
+        Ok(())
+    }
+
+    fn release(&mut self) -> Result<(), DeviceError> {
+        for slot in self.busy.iter_mut().filter(|slot| !slot.held.is_empty()) {
+            if slot.uploaded.has_passed()? {
+                slot.held.clear();
+            }
+        }
+        Ok(())
+    }
+
+    fn is_done(&mut self) -> Result<bool, DeviceError> {
+        self.busy.front().map_or(Ok(true), |slot| slot.done.has_passed())
+    }
+
+    fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError> {
+        let Some(mut slot) = self.busy.pop_front() else { return Ok(None) };
+        slot.done.wait()?;
+        slot.held.clear();
+        let sums = self.read(&slot);
+        self.free.push(slot);
+        Ok(Some(sums))
+    }
+}

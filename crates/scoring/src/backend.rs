@@ -1,0 +1,153 @@
+//! Where scores are computed: the CPU, or a device beside it.
+//!
+//! A device that was named is used or the request fails; there is no silent fallback. `auto` takes a device if one works,
+//! and the CPU goes on by itself if that device fails on the way. The bits are the same either way.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use visus_engine::{Backend, Device, DevicePolicy, DeviceRequest, Gpu};
+use visus_metrics::Level;
+
+use crate::RequestError;
+
+/// What a request says about the backend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendRequest {
+    /// A device if one works, else the CPU.
+    #[default]
+    Auto,
+    Cpu,
+    /// A CUDA device by its number.
+    Cuda(usize),
+}
+
+/// Names of backends that others have and we do not, each with what serves that hardware here.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("vulkan", "there is no Vulkan backend yet; the CPU serves such GPUs' machines"),
+    ("metal", "there is no Metal backend yet; the CPU serves such GPUs' machines"),
+    ("hip", "there is no HIP backend; the CPU serves machines with AMD GPUs"),
+    ("sycl", "there is no SYCL backend; the CPU serves machines with Intel GPUs"),
+];
+
+impl FromStr for BackendRequest {
+    type Err = RequestError;
+
+    fn from_str(text: &str) -> Result<Self, RequestError> {
+        let (name, number) = text.split_once(':').map_or((text, None), |(name, number)| (name, Some(number)));
+        match (name, number) {
+            ("auto", None) => Ok(Self::Auto),
+            ("cpu", None) => Ok(Self::Cpu),
+            ("cuda", None) => Ok(Self::Cuda(0)),
+            ("cuda", Some(number)) => match number.parse() {
+                Ok(number) => Ok(Self::Cuda(number)),
+                Err(_) => {
+                    Err(RequestError::Backend(format!("'{number}' is not the number of a CUDA device")))
+                }
+            },
+            _ => Err(RequestError::Backend(match ELSEWHERE.iter().find(|(known, _)| *known == name) {
+                Some((_, instead)) => format!("backend '{name}' is not available: {instead}"),
+                None => format!("backend '{text}' must be auto, cpu, cuda or cuda:N"),
+            })),
+        }
+    }
+}
+
+impl std::fmt::Display for BackendRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(0) => f.write_str("cuda"),
+            Self::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
+}
+
+impl BackendRequest {
+    /// The engine's backend. Opening a device takes half a second; it stays open for the life of the process.
+    pub fn open(self, level: Level) -> Result<Backend, RequestError> {
+        match self {
+            Self::Cpu => Ok(level.into()),
+            Self::Cuda(number) => {
+                let device = cuda(number).map_err(|reason| unusable(self, &reason))?;
+                Ok(with_device(level, device, DevicePolicy::Required))
+            }
+            Self::Auto => Ok(match cuda(0) {
+                Ok(device) => with_device(level, device, DevicePolicy::Preferred),
+                Err(_) => level.into(),
+            }),
+        }
+    }
+}
+
+fn unusable(request: BackendRequest, reason: &str) -> RequestError {
+    RequestError::Backend(format!(
+        "backend '{request}' is not available: {reason}; pass auto to let a working backend be chosen"
+    ))
+}
+
+fn with_device(level: Level, device: Arc<Gpu>, policy: DevicePolicy) -> Backend {
+    Backend { cpu: level, device: Some(DeviceRequest { device, policy }) }
+}
+
+/// A device, or why it cannot be used. Both are remembered.
+type Opened = Result<Arc<Gpu>, String>;
+
+fn cuda(number: usize) -> Opened {
+    static DEVICES: LazyLock<Mutex<HashMap<usize, Opened>>> = LazyLock::new(Mutex::default);
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = || Gpu::cuda(number).map(Arc::new).map_err(|error| error.to_string());
+    devices.entry(number).or_insert_with(open).clone()
+}
+
+/// Whether a backend works here, or why not. The first question about a device opens it.
+pub fn probe(name: &str) -> Result<String, String> {
+    match name.parse() {
+        Ok(BackendRequest::Auto | BackendRequest::Cpu) => Ok("cpu".to_owned()),
+        Ok(BackendRequest::Cuda(number)) => cuda(number).map(|device| device.id().to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The backends that work on this machine; the CPU is the first.
+pub fn available() -> Vec<&'static str> {
+    let mut names = vec!["cpu"];
+    names.extend(cuda(0).is_ok().then_some("cuda"));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_backends() {
+        assert_eq!("auto".parse(), Ok(BackendRequest::Auto));
+        assert_eq!("cuda:2".parse(), Ok(BackendRequest::Cuda(2)));
+        for text in ["cuda:x", "cpu:1", "abacus", "sycl", "vulkan:0", ""] {
+            assert!(text.parse::<BackendRequest>().is_err(), "{text}");
+        }
+        for text in ["auto", "cpu", "cuda", "cuda:3"] {
+            assert_eq!(
+                text.parse::<BackendRequest>().map(|backend| backend.to_string()),
+                Ok(text.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn the_cpu_is_always_there() {
+        assert_eq!(available()[0], "cpu");
+        let backend = BackendRequest::Cpu.open(Level::Scalar).unwrap();
+        assert!(backend.device.is_none() && backend.cpu == Level::Scalar);
+        assert!(BackendRequest::Auto.open(Level::Scalar).is_ok());
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_refused_with_the_reason() {
+        let error = BackendRequest::Cuda(4096).open(Level::Scalar).unwrap_err().to_string();
+        assert!(error.starts_with("backend 'cuda:4096' is not available: "), "{error}");
+    }
+}
