@@ -207,7 +207,15 @@ fn ways(look: &dyn Look, cadence: Cadence, prior: &Prior, changes: &Changes) -> 
     let solve = |(prices, once): (Prices, f32)| {
         let prices = if prior.going_on { prices.going_on() } else { prices };
         let prices = if prior.open_ended { prices.open_ended() } else { prices };
-        let model = Model { evidence: &evidence, cadence, prices, lengths, changes, same: &same };
+        let model = Model {
+            evidence: &evidence,
+            cadence,
+            prices,
+            lengths,
+            going_on: prior.going_on,
+            changes,
+            same: &same,
+        };
         model.solve().map(|way| (way.cost + once, way))
     };
     if prior.agree {
