@@ -27,11 +27,11 @@ pub const FLOOR: f32 = 0.02;
 /// The most that one frame says against a pair.
 pub const CAP: f32 = 4.0;
 /// Evidence per unit of the logarithm.
-const WEIGHT: f32 = 2.0;
+const WEIGHT: f32 = 3.0;
 /// An encoder that saves bits shows a scene late: it repeats what it has shown, the more so the coarser it is. A picture that looks older than
 /// it should says less than one that looks newer.
 const LATE: f32 = 0.1;
-const LATEST: f32 = 0.3;
+const LATEST: f32 = 0.15;
 /// A frame whose nearest is so many times farther than usual shows something else.
 const FOREIGN: f32 = 6.0;
 

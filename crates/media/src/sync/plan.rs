@@ -84,7 +84,7 @@ pub struct Plan {
 const DOUBTFUL: f32 = 6.0;
 /// How much farther (as a logarithm) a pair may be than the nearest at no loss; and where lengths and times agree.
 const SLACK: f32 = 0.05;
-const STRICT_SLACK: f32 = 0.6;
+const STRICT_SLACK: f32 = 0.8;
 /// What it costs to explain videos of different frame rates without a cadence.
 const NO_CADENCE: f32 = 6.0;
 /// The longest way to another offset and back that is scored in place.
@@ -207,7 +207,15 @@ fn ways(look: &dyn Look, cadence: Cadence, prior: &Prior, changes: &Changes) -> 
     let solve = |(prices, once): (Prices, f32)| {
         let prices = if prior.going_on { prices.going_on() } else { prices };
         let prices = if prior.open_ended { prices.open_ended() } else { prices };
-        let model = Model { evidence: &evidence, cadence, prices, lengths, changes, same: &same };
+        let model = Model {
+            evidence: &evidence,
+            cadence,
+            prices,
+            lengths,
+            going_on: prior.going_on,
+            changes,
+            same: &same,
+        };
         model.solve().map(|way| (way.cost + once, way))
     };
     if prior.agree {
