@@ -15,10 +15,11 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
+cargo xtask check     what needs nothing installed: format, lints, tidy and the tests below the front ends
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
-cargo xtask readme    writes the table of tools into README.md; with --check it only compares
+cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
 cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
     let result = match task.as_str() {
         "test" => steps::test(),
+        "check" => steps::check(),
         "tidy" => tidy::check(&steps::root()),
         "bench" => steps::bench(),
         "peers" => peers::check_named(),
