@@ -170,8 +170,14 @@ fn a_pair_that_is_let_go_leaves_no_process() {
     assert!(pair.reference.read(&mut frame).unwrap());
     pair.control.finish();
     assert_eq!(left_behind(scene.folder.path()), Vec::<String>::new());
-    // What is still held ends without a hang.
-    while pair.distorted.read(&mut frame).unwrap() {}
+    // What is still held ends without a hang, and not as if the video were over.
+    let last = loop {
+        match pair.distorted.read(&mut frame) {
+            Ok(true) => {}
+            end => break end,
+        }
+    };
+    assert!(last.unwrap_err().to_string().contains("reading was stopped"));
 }
 
 #[test]

@@ -96,8 +96,9 @@ fn code(error: &anyhow::Error) -> u8 {
     let class = error.chain().find_map(|cause| {
         let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
         let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
-        let unstarted = || matches!(cause.downcast_ref(), Some(StartError::Config(_)));
-        let wrong = || cause.is::<RequestError>() || cause.is::<ConfigError>() || unstarted();
+        let unstarted = || matches!(cause.downcast_ref(), Some(StartError::Config(ConfigError::CpuLevel(_))));
+        let misset = || matches!(cause.downcast_ref(), Some(ConfigError::CpuLevel(_)));
+        let wrong = || cause.is::<RequestError>() || misset() || unstarted();
         scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
     });
     match class {

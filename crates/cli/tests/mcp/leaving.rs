@@ -119,7 +119,7 @@ impl Served {
     fn start(clips: &Clips, mark: &str, temporary: &Path, cache: &Path) -> Self {
         use std::io::{BufRead, BufReader};
         let mut command = Command::new(super::client::VISUS);
-        command.args(["serve", "--port", "0", "--allow"]).arg(&clips.folder);
+        command.args(["serve", "--port", "0", "--toolset", "all", "--allow"]).arg(&clips.folder);
         command.env_remove("VMAF_BIN").env_remove("VMAFX_PORT").env("VMAFX_MCP_HTTP_NO_AUTH", "1");
         command
             .env(MARK, mark)

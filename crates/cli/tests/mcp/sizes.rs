@@ -54,7 +54,7 @@ fn arguments(tool: &str, clips: &Clips, job: &str) -> Value {
 
 #[test]
 fn the_default_answer_of_every_tool_is_at_most_four_kilobytes() {
-    let (clips, cache) = (Clips::sized(128, 96, 150), tempfile::tempdir().unwrap());
+    let (clips, cache) = (Clips::sized(192, 176, 150), tempfile::tempdir().unwrap());
     let mut command = command(&clips.folder);
     command.env("VISUS_CACHE_DIR", cache.path());
     let mut client = Client::open(command);

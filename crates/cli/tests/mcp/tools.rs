@@ -217,8 +217,16 @@ fn models_backends_extractors_and_versions() {
     assert_eq!((&cpu["compiled_in"], &cpu["runtime_healthy"]), (&json!(true), &json!(true)));
     assert!(cpu["score"].as_f64().unwrap() > 90.0 && cpu["latency_ms"].is_f64());
     let cuda = client.data("probe_backend", json!({ "backend": "cuda" }));
-    assert_eq!((&cuda["compiled_in"], &cuda["score"]), (&json!(false), &Value::Null));
-    assert_eq!(cuda["error"], "backend 'cuda' is not compiled into the local vmaf binary");
+    assert_eq!((&cuda["compiled_in"], &cuda["runtime_healthy"]), (&json!(true), &json!(false)));
+    assert!(
+        cuda["error"]
+            .as_str()
+            .unwrap()
+            .starts_with("backend 'cuda' does not work here: CUDA is not available")
+    );
+    let hip = client.data("probe_backend", json!({ "backend": "hip" }));
+    assert_eq!((&hip["compiled_in"], &hip["score"]), (&json!(false), &Value::Null));
+    assert_eq!(hip["error"], "backend 'hip' is not compiled into the local vmaf binary");
     let extractors = client.data("list_extractors", json!({}));
     assert!(extractors["extractors"].as_array().unwrap().iter().any(|one| one["name"] == "cambi"));
     let cambi = client.data("list_extractors", json!({ "name": "cambi" }))["extractors"][0].clone();

@@ -82,7 +82,9 @@ fn ladders_and_plans() {
     assert_eq!(plan["output"]["frames"], json!(10), "{plan}");
     assert!(plan["text"].as_str().unwrap().starts_with("#!/bin/sh"));
     assert!(clips.folder.join("joined.mp4").is_file());
-    client.data("run_tune_per_shot", shots);
+    let refused = client.failure("run_tune_per_shot", shots.clone());
+    assert!(refused.contains("exists; pass overwrite=true"), "{refused}");
+    client.data("run_tune_per_shot", with(shots, json!({ "overwrite": true })));
 
     let guess = json!({ "reference": clips.path("ref.yuv"), "width": 128, "height": 96 });
     let plan = client.data("vmaf_per_shot", with(guess.clone(), json!({ "format": "csv" })));
