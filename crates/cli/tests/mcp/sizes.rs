@@ -42,7 +42,7 @@ fn arguments(tool: &str, clips: &Clips, job: &str) -> Value {
             json!({ "src": src, "resolutions": "128x96,96x72,64x48", "target_vmafs": "80,70,60" })
         }
         "run_tune_per_shot" => json!({ "src": src, "target_vmaf": 80 }),
-        "vmaf_per_shot" => json!({ "reference": clips.path("ref.yuv"), "width": 128, "height": 96 }),
+        "vmaf_per_shot" => json!({ "reference": clips.path("ref.yuv"), "width": 192, "height": 176 }),
         "eval_model_on_split" => json!({ "model": "vmaf_v0.6.1", "features": features, "split": "all" }),
         "compare_models" => {
             json!({ "models": ["vmaf_v0.6.1", "vmaf_v0.6.1neg", "none"], "features": features, "split": "all" })
