@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{gpu, peers, python, readme, supply, tidy};
+use crate::{capi, gpu, peers, python, readme, supply, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -34,6 +34,7 @@ pub fn test() -> Result<()> {
     bring("chromium", "chromium");
     bring("c++", "g++");
     step("python", || python::prepare(&root()))?;
+    step("libvmaf", capi::bring_peer)?;
     cargo(&["test", "--workspace"])?;
     cargo(&["test", "--package", "visus", "--features", "otel", "--test", "serve"])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
