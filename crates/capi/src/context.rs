@@ -110,7 +110,6 @@ impl Context {
         self.pictures += 1;
         self.started.get_or_insert_with(Instant::now);
         let (shape, format) = self.check(&reference, &distorted)?;
-        self.check_index(index)?;
         if self.settings.threads > 0 && self.preallocated.is_none() {
             // libvmaf has a pool from the first pair on, if it has threads. It is filled when it is used.
             self.preallocated = Some(Preallocated::new(shape, 0)?);
@@ -118,6 +117,7 @@ impl Context {
         if self.registered.is_empty() {
             return Ok(());
         }
+        self.check_index(index)?;
         self.start(format)?;
         let Run::Active(session) = &mut self.run else { return Err(Errno::Invalid) };
         let pushed = session.push(reference.into_frame()?, distorted.into_frame()?);

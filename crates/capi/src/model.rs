@@ -75,9 +75,10 @@ impl Model {
         lock(&self.0).name.clone()
     }
 
-    /// The extractors that it needs, in the order of its inputs.
-    pub fn extractors(&self) -> Result<Vec<Registered>> {
-        Registered::of_model(&lock(&self.0).model)
+    /// The extractors that it needs, in the order of its inputs. Like libvmaf, a context takes those before the first that
+    /// cannot be made.
+    pub fn extractors(&self) -> Vec<Result<Registered>> {
+        Registered::of_model(&lock(&self.0).model).collect()
     }
 
     /// The names of its inputs' scores.

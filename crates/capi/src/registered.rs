@@ -1,7 +1,7 @@
 //! A feature extractor that a context was asked for: which metric with which options, and what its columns are called.
 
 use visus_engine::FeatureSpec;
-use visus_engine::model::{Model, known_options};
+use visus_engine::model::{Model, ModelFeature, known_options};
 use visus_metrics::{Key, Options, registry};
 
 use crate::abi::{Errno, Result};
@@ -36,18 +36,18 @@ impl Registered {
     }
 
     /// The extractors behind a model's inputs.
-    pub fn of_model(model: &Model) -> Result<Vec<Self>> {
-        model.features.iter().map(|feature| Self::of_feature(&feature.name, &feature.options)).collect()
+    pub fn of_model(model: &Model) -> impl Iterator<Item = Result<Self>> {
+        model.features.iter().map(|feature| Self::of_feature(&feature.name, &feature.options))
     }
 
     /// The names under which a model finds its inputs.
     pub fn inputs_of(model: &Model) -> Result<Vec<String>> {
-        let registered = Self::of_model(model)?;
-        let name = |(registered, feature): (&Self, &str)| {
-            let key = registered.keys.iter().find(|key| key.feature == feature).ok_or(Errno::Invalid)?;
+        let name = |(registered, feature): (Result<Self>, &ModelFeature)| {
+            let registered = registered?;
+            let key = registered.keys.iter().find(|key| key.feature == feature.name).ok_or(Errno::Invalid)?;
             Ok(registered.lookup_name(key).to_owned())
         };
-        registered.iter().zip(model.features.iter().map(|feature| &*feature.name)).map(name).collect()
+        Self::of_model(model).zip(&model.features).map(name).collect()
     }
 
     /// The name that scores are asked for by: the feature's full name, unless options made a name of its own.

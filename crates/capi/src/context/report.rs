@@ -41,8 +41,6 @@ impl Context {
     /// Everything that is known, under the numbers that the caller gave the frames.
     fn outcome(&self) -> Result<Outcome> {
         let columns = self.dated_columns();
-        let last = columns.iter().flat_map(|(_, _, values)| values).map(|(index, _)| u64::from(*index) + 1);
-        let frames = last.max().unwrap_or(0).max(self.pictures);
         let filled = |(_, name, values): Dated| {
             let length = values.iter().map(|(index, _)| *index as usize + 1).max().unwrap_or(0);
             let mut column = vec![None; length];
@@ -54,7 +52,7 @@ impl Context {
         Ok(Outcome {
             format: self.shape.map_or_else(empty, |(_, format)| Ok(format))?,
             first_frame: 0,
-            frames,
+            frames: self.pictures,
             subsample: self.settings.subsample.max(1),
             shorter: None,
             identical: false,

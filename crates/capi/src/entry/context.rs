@@ -44,7 +44,7 @@ pub extern "C" fn vmaf_use_features_from_model(context: *mut c_void, model: *mut
     guarded(|| {
         let (context, model) = (object(&CONTEXTS, context)?, object(&MODELS, model)?);
         let mut context = lock(&context);
-        model.extractors()?.into_iter().try_for_each(|extractor| context.register(extractor))
+        model.extractors().into_iter().try_for_each(|extractor| context.register(extractor?))
     })
 }
 
@@ -56,7 +56,7 @@ pub extern "C" fn vmaf_use_features_from_model_collection(
     guarded(|| {
         let (context, collection) = (object(&CONTEXTS, context)?, object(&COLLECTIONS, collection)?);
         let mut context = lock(&context);
-        collection.extractors()?.into_iter().try_for_each(|extractor| context.register(extractor))
+        collection.extractors().into_iter().try_for_each(|extractor| context.register(extractor?))
     })
 }
 

@@ -105,7 +105,8 @@ macro_rules! api {
         /// All functions of the API, by the names that follow `vmaf_`.
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($kind),*) $(-> $result)?,)*
-            _library: Library,
+            // Never unloaded: code of it may still be on its way out on another thread.
+            _library: std::mem::ManuallyDrop<Library>,
         }
 
         /// The exported names.
@@ -118,7 +119,7 @@ macro_rules! api {
                     let library = Library::new(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
                     Self {
                         $($name: *library.get(concat!("vmaf_", stringify!($name), "\0").as_bytes()).unwrap(),)*
-                        _library: library,
+                        _library: std::mem::ManuallyDrop::new(library),
                     }
                 }
             }
