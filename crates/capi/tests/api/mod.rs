@@ -105,8 +105,7 @@ macro_rules! api {
         /// All functions of the API, by the names that follow `vmaf_`.
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($kind),*) $(-> $result)?,)*
-            // Never unloaded: code of it may still be on its way out on another thread.
-            _library: std::mem::ManuallyDrop<Library>,
+            library: std::mem::ManuallyDrop<Library>,
         }
 
         /// The exported names.
@@ -119,7 +118,7 @@ macro_rules! api {
                     let library = Library::new(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
                     Self {
                         $($name: *library.get(concat!("vmaf_", stringify!($name), "\0").as_bytes()).unwrap(),)*
-                        _library: std::mem::ManuallyDrop::new(library),
+                        library: std::mem::ManuallyDrop::new(library),
                     }
                 }
             }
@@ -177,6 +176,11 @@ pub fn c(text: &str) -> CString {
 impl Api {
     pub fn ours() -> Self {
         Self::load(&ours())
+    }
+
+    /// Other tests may use it still: it goes with the last.
+    pub fn unload(self) {
+        drop(std::mem::ManuallyDrop::into_inner(self.library));
     }
 
     pub fn version_text(&self) -> String {
