@@ -9,16 +9,18 @@ mod python;
 mod readme;
 mod steps;
 mod supply;
+mod surface;
 mod tidy;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
+cargo xtask check     what needs nothing installed: format, lints, tidy and the tests below the front ends
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
-cargo xtask readme    writes the table of tools into README.md; with --check it only compares
+cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
 cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with headers and libvmaf.pc: --prefix DIR
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
     let result = match task.as_str() {
         "test" => steps::test(),
+        "check" => steps::check(),
         "tidy" => tidy::check(&steps::root()),
         "bench" => steps::bench(),
         "peers" => peers::check_named(),

@@ -14,35 +14,60 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
+/// Tests are built with everything that is compiled in on demand, so that nothing is compiled twice.
+pub const FEATURES: &str = "visus/otel";
+/// The same for lints, which also see the fixtures of the conformance suite.
+const ALL_FEATURES: &str = "visus/otel,visus/conformance-fixtures";
+
 /// Everything that must hold.
 pub fn test() -> Result<()> {
     let started = Instant::now();
-    if has_component("fmt") {
-        cargo(&["fmt", "--all", "--check"])?;
-    }
-    step("tidy", || tidy::check(&root()))?;
+    static_checks(ALL_FEATURES)?;
     step("gpu", || gpu::run(true))?;
-    if has_component("clippy") {
-        cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-        let fixtures = ["--features", "visus/conformance-fixtures"];
-        let all = [&["clippy", "--workspace", "--all-targets"][..], &fixtures, &["--", "-D", "warnings"]];
-        cargo(&all.concat())?;
-    }
     step("deny", || supply::check(&root()))?;
-    say_golden();
+    say_golden()?;
     bring("ffmpeg", "ffmpeg");
     bring("chromium", "chromium");
     bring("c++", "g++");
     step("python", || python::prepare(&root()))?;
     step("libvmaf", capi::bring_peer)?;
-    cargo(&["test", "--workspace"])?;
-    cargo(&["test", "--package", "visus", "--features", "otel", "--test", "serve"])?;
+    cargo(&["test", "--workspace", "--features", FEATURES])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
     step("readme", || readme::run(true))?;
     peers::check()?;
     println!("xtask test: all passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// What needs nothing installed: format, lints, tidy, and the tests of the crates below the front ends.
+pub fn check() -> Result<()> {
+    let started = Instant::now();
+    static_checks(ALL_FEATURES)?;
+    const CRATES: [&str; 6] =
+        ["visus-video", "visus-engine", "visus-report", "visus-scoring", "visus-eval", "visus-server"];
+    let packages = CRATES.iter().flat_map(|name| ["--package", name]);
+    cargo(&["test", "--quiet", "--lib"].into_iter().chain(packages).collect::<Vec<_>>())?;
+    println!("xtask check: all passed in {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Format, order, lints.
+fn static_checks(features: &str) -> Result<()> {
+    if has_component("fmt")? {
+        cargo(&["fmt", "--all", "--check"])?;
+    }
+    step("tidy", || tidy::check(&root()))?;
+    if has_component("clippy")? {
+        cargo(&["clippy", "--workspace", "--all-targets", "--features", features, "--", "-D", "warnings"])?;
+    }
+    Ok(())
+}
+
+/// Whether `VISUS_REQUIRE` names this: then it must not be left out.
+fn is_required(name: &str) -> bool {
+    let list = std::env::var("VISUS_REQUIRE").unwrap_or_default();
+    list.split(',').any(|word| word.trim() == name)
 }
 
 /// The golden figures alone.
@@ -62,20 +87,24 @@ pub fn bench() -> Result<()> {
 }
 
 /// Formatting and lints are parts of the toolchain that may be absent; rustup brings them where it can.
-fn has_component(name: &str) -> bool {
+fn has_component(name: &str) -> Result<bool> {
     let present = || {
         Command::new("cargo").args([name, "--version"]).output().is_ok_and(|output| output.status.success())
     };
     if present() {
-        return true;
+        return Ok(true);
     }
     let component = if name == "fmt" { "rustfmt" } else { name };
     let _ = Command::new("rustup").args(["component", "add", component]).status();
     let now = present();
     if !now {
-        eprintln!("!!! cargo {name} is not installed and rustup could not add it: THIS CHECK IS LEFT OUT");
+        let text = format!("cargo {name} is not installed and rustup could not add it");
+        if is_required("lints") {
+            bail!("{text}, and VISUS_REQUIRE names lints");
+        }
+        eprintln!("!!! {text}: THIS CHECK IS LEFT OUT");
     }
-    now
+    Ok(now)
 }
 
 /// Installs a Debian package that a test needs, where that is possible. The test itself says what is missing.
@@ -94,13 +123,15 @@ fn bring(program: &str, package: &str) {
     }
 }
 
-fn say_golden() {
+fn say_golden() -> Result<()> {
     match std::env::var("VISUS_GOLDEN") {
         Ok(folder) => println!("golden figures: {folder}"),
+        Err(_) if is_required("golden") => bail!("VISUS_GOLDEN is not set, and VISUS_REQUIRE names golden"),
         Err(_) => eprintln!(
             "!!! VISUS_GOLDEN is not set: figures of golden clips are NOT compared (the built-in ones of the self-test are)"
         ),
     }
+    Ok(())
 }
 
 pub fn step(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {

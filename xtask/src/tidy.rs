@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::surface::{Sources, has_word};
+
 /// Who may depend on whom, among the project's own crates.
 const EDGES: &[(&str, &[&str])] = &[
     ("child", &[]),
@@ -13,7 +15,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
     ("capi", &["video", "metrics", "engine", "report"]),
-    ("media", &["child", "video", "metrics", "engine"]),
+    ("media", &["child", "video", "engine"]),
     ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
@@ -27,9 +29,10 @@ const MAX_LINES: usize = 800;
 /// Checks everything and lists all faults at once.
 pub fn check(root: &Path) -> Result<()> {
     let mut faults = Vec::new();
-    check_edges(root, &mut faults)?;
+    let files = rust_files(root)?;
+    check_edges(root, &Sources::read(root, &files)?, &mut faults)?;
     check_architecture(root, &mut faults)?;
-    for path in rust_files(root)? {
+    for path in files {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let shown = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
         check_file(&shown, &text, &mut faults);
@@ -40,7 +43,7 @@ pub fn check(root: &Path) -> Result<()> {
     bail!("{} faults\n  {}", faults.len(), faults.join("\n  "));
 }
 
-fn check_edges(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+fn check_edges(root: &Path, sources: &Sources, faults: &mut Vec<String>) -> Result<()> {
     for crate_dir in std::fs::read_dir(root.join("crates"))? {
         let crate_dir = crate_dir?.path();
         let name = crate_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -50,15 +53,14 @@ fn check_edges(root: &Path, faults: &mut Vec<String>) -> Result<()> {
         };
         let manifest = std::fs::read_to_string(crate_dir.join("Cargo.toml"))?;
         let dependencies = manifest.split("[dev-dependencies]").next().unwrap_or_default();
-        for line in dependencies.lines() {
-            let Some(used) = line.strip_prefix("visus-").and_then(|rest| rest.split(['.', ' ', '=']).next())
-            else {
-                continue;
-            };
-            if !allowed.contains(&used) {
-                faults.push(format!("{name} may not depend on {used}"));
-            }
+        let own =
+            |line| str::strip_prefix(line, "visus-").and_then(|rest| rest.split(['.', ' ', '=']).next());
+        let used: Vec<&str> = dependencies.lines().filter_map(own).collect();
+        for used in used.iter().filter(|used| !allowed.contains(used)) {
+            faults.push(format!("{name} may not depend on {used}"));
         }
+        sources.unused_edges(&name, &used, faults);
+        sources.unused_exports(&name, faults);
     }
     Ok(())
 }
@@ -137,7 +139,7 @@ fn stem(path: &Path) -> String {
 }
 
 fn is_test(path: &Path) -> bool {
-    ["tests", "examples", "benches", "fuzz", "xtask"].iter().any(|name| part_of(path, name))
+    ["tests", "examples", "benches", "fuzz", "fuzzing", "xtask"].iter().any(|name| part_of(path, name))
         || stem(path).ends_with("tests")
 }
 
@@ -170,15 +172,6 @@ fn without_comments(text: &str) -> String {
 /// What stands before the unit tests at a file's end.
 fn tests_cut_off(code: &str) -> &str {
     code.split("#[cfg(test)]\nmod tests {").next().unwrap_or(code)
-}
-
-fn has_word(code: &str, word: &str) -> bool {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    code.match_indices(word).any(|(at, _)| {
-        let before = code[..at].chars().next_back();
-        let after = code[at + word.len()..].chars().next();
-        !before.is_some_and(is_name) && !after.is_some_and(is_name)
-    })
 }
 
 #[cfg(test)]

@@ -20,8 +20,9 @@ pub mod supervise;
 pub mod sweep;
 
 #[cfg(unix)]
-pub use confine::FURTHER_WRITE;
-pub use environment::FURTHER as FURTHER_ENVIRONMENT;
+use confine::FURTHER_WRITE;
+#[cfg(test)]
+use environment::FURTHER as FURTHER_ENVIRONMENT;
 pub use opened_file::OpenedFile;
 pub use path::{is_program, on_path};
 pub use protections::Protections;

@@ -29,6 +29,12 @@ impl Needs {
         }
     }
 
+    /// With so many more frames of each side.
+    pub fn with_frames(self, frames: usize, format: &Format) -> Self {
+        let bytes = frame_bytes(format).saturating_mul(2 * frames as u64);
+        Self { fixed: self.fixed.saturating_add(bytes), ..self }
+    }
+
     /// How many threads there is room for, and the room. Fewer threads give the same result.
     pub fn reserve(
         self,

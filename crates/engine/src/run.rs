@@ -35,6 +35,11 @@ fn pool_size(threads: usize, history: usize, on_device: Option<usize>) -> usize 
 /// Threads that read each input for a device. Copying from the system's cache takes each of them about 5 GB/s.
 const MOST_READERS: usize = 6;
 
+/// Frames of one input that a device and its readers add.
+fn frames_for(device: Option<&OpenDevice>) -> usize {
+    device.map_or(0, |device| device.lane.in_flight() + DEVICE_QUEUE + (MOST_READERS - 1) * FRAMES_AHEAD)
+}
+
 /// Workers, and the threads of each. Frames are shared out among workers; where there are fewer frames than threads, each
 /// frame gets several threads.
 fn division_of_work(threads: usize, frames: Option<u64>) -> (usize, usize) {
@@ -102,9 +107,9 @@ impl<'a> Run<'a> {
         let span = settings.span(&plan)?;
         let clip = common_clip(sources)?;
         let total = expected_frames(sources, settings, &span);
-        let (threads, room) =
-            Needs::of(&plan, &clip.format).reserve(settings.threads, &clip.format, cancel)?;
         let (device, backend) = settings.backend.open(&plan, &clip)?;
+        let needs = Needs::of(&plan, &clip.format).with_frames(frames_for(device.as_ref()), &clip.format);
+        let (threads, room) = needs.reserve(settings.threads, &clip.format, cancel)?;
         let setup = WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref())?;
         let (count, threads_per_frame) = division_of_work(threads, total);
         let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
@@ -171,7 +176,7 @@ impl<'a> Run<'a> {
 
     /// Threads that read each input. One of them keeps a few workers busy, but no device.
     fn readers(&self) -> usize {
-        if self.device.is_some() { (self.settings.threads / 3).clamp(1, MOST_READERS) } else { 1 }
+        if self.device.is_some() { (self.threads / 3).clamp(1, MOST_READERS) } else { 1 }
     }
 
     /// What has to be waited for is read by threads that can wait, and so is what a device computes, which takes jobs in

@@ -35,7 +35,7 @@ pub mod tiny;
 
 pub use compare::{Comparison, Pair};
 pub use error::{EvalError, TableError};
-pub use evaluate::{Evaluation, Intervals, Question, open_table, read_table, read_table_apart};
+pub use evaluate::{Evaluation, Intervals, Question, open_table, read_table_apart};
 pub use json::{ComparisonReport, EvaluationReport, OUTPUTS};
 pub use scorer::Scorer;
 pub use split::Split;

@@ -48,7 +48,7 @@ impl Studio {
             }
             Shows::Fields(a, b) => {
                 let (a, b) = two(self, a, b);
-                (0..a.len()).map(|at| if (at / SIZE.0) % 2 == 0 { a[at] } else { b[at] }).collect()
+                (0..a.len()).map(|at| if (at / SIZE.0).is_multiple_of(2) { a[at] } else { b[at] }).collect()
             }
         }
     }

@@ -61,7 +61,7 @@ fn in_step<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Builds the binary with the suite's fixtures and puts it beside the peers. It is built as a part of the tests, so that
 /// what these have compiled already is used again.
 fn fixtures_binary() -> Result<PathBuf> {
-    const FEATURE: &str = "visus/conformance-fixtures";
+    const FEATURE: &str = "visus/otel,visus/conformance-fixtures";
     cargo(&["test", "--workspace", "--no-run", "--quiet", "--test", "serve", "--features", FEATURE])?;
     let kept = root().join("target/peers/visus-fixtures");
     // A running copy cannot be written over, but it can be removed.

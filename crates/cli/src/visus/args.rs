@@ -10,7 +10,7 @@ use visus_scoring::{
 };
 use visus_video::Format;
 
-/// Measures how good a video looks: VMAF and its siblings, equal to libvmaf's, in pure Rust.
+/// Measure video quality: VMAF and related metrics, bit-exact with libvmaf, in pure Rust.
 #[derive(Debug, Parser)]
 #[command(name = "visus", version, propagate_version = true, max_term_width = 110)]
 pub struct Args {
@@ -22,47 +22,47 @@ pub struct Args {
 pub enum Command {
     /// Score a distorted video against its reference
     Score(Box<ScoreArgs>),
-    /// Show the worst frames as pictures: reference, distorted, difference; and say what is wrong with them
+    /// Show the worst frames as pictures and describe what is wrong with them
     Worst(Box<super::worst::WorstArgs>),
-    /// Score, and fail if a figure is below its limit: exit code 0 passed, 1 below a limit, 2 could not be measured
+    /// Score, and fail if a pooled score is below its limit
     Gate(Box<super::gate::GateArgs>),
-    /// Compare two reports: what differs, and is the change in score real?
+    /// Compare two reports: what differs, and whether the change in score is significant
     Diff(super::diff::DiffArgs),
-    /// Score many encodes, a line of JSON for each; can be resumed
+    /// Score many encodes, one line of JSON each; resumable
     Batch(Box<super::batch::BatchArgs>),
-    /// Join the reports of a film's parts to the report of the whole
+    /// Merge the reports of parts of a film into the report of the whole
     Merge(super::merge::MergeArgs),
-    /// Make a page or a plot of a JSON report, visus' or libvmaf's
+    /// Make a web page or a plot from a JSON report (visus or libvmaf)
     Report(super::pages::ReportArgs),
-    /// Find the quality setting of an encoder that gives a score
+    /// Find the encoder setting that reaches a target score
     Search(Box<super::tune::args::SearchArgs>),
     /// Compare encoders at the same score, with BD-rates
     Compare(Box<super::tune::args::CompareArgs>),
-    /// Make a ladder of renditions for streaming
+    /// Build a bitrate ladder for adaptive streaming
     Ladder(Box<super::tune::args::LadderArgs>),
-    /// Find shots, and a setting for each
+    /// Find shots, and an encoder setting for each
     Shots(Box<super::tune::args::ShotsArgs>),
-    /// Look into the cache of encodes and scores, or clear it
+    /// List or clear the cache of encodes and scores
     Cache(super::tune::args::CacheCommand),
-    /// List the built-in models and say which one fits which screen
+    /// List the built-in models and the display each is for
     Models(ModelsArgs),
     /// List the metrics and their options
     Metrics(MetricsArgs),
-    /// Make a clip pair with a known flaw, score it and show the result
+    /// Score a generated pair of clips with a known flaw
     Demo(DemoArgs),
-    /// Judge quality models by opinion scores: correlations, intervals, tests between models, plots
+    /// Evaluate quality models against opinion scores: correlations, intervals, tests, plots
     Eval(super::eval_args::EvalArgs),
-    /// Compute features of clip pairs and write them as a table
+    /// Compute features of video pairs and write them as a table
     Features(Box<super::eval_args::FeaturesArgs>),
-    /// Measure speed and memory, beside a `vmaf` binary if there is one
+    /// Measure speed and memory, optionally next to a `vmaf` binary
     Bench(BenchArgs),
-    /// Compare this machine's scores with libvmaf's figures, at every CPU level
+    /// Check this machine's scores against libvmaf's, at every CPU level or on a GPU
     Selftest(SelftestArgs),
     /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
     Serve(ServeArgs),
-    /// Serve agents: MCP on standard input and output
+    /// Serve MCP on standard input and output, for agents
     Mcp(McpArgs),
-    /// Say what protects the server on this machine, what is found, and what to do about what is not
+    /// Report which programs and protections this machine has, and how to add what is missing
     Doctor(DoctorArgs),
     /// Print a completion script for a shell
     Completions {
@@ -71,12 +71,12 @@ pub enum Command {
     },
     /// Print the man page
     Man,
-    /// Show the JSON Schema of an output, or list all of them
+    /// Print the JSON Schema of an output, or list all of them
     Schema(super::schema::SchemaArgs),
 }
 
 const SCORE_EXAMPLES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 the two videos cannot be compared.
+Exit codes: 0 success, 1 failure, 2 invalid request, 3 the two videos are not comparable.
 
 Examples:
   visus score master.mov encode.mp4
@@ -114,7 +114,7 @@ pub struct ScoreArgs {
     #[arg(long, help_heading = "Run", value_name = "N", default_value_t = 0)]
     pub skip_dis: u64,
 
-    /// First frame to score: a number from 0 on, or a time such as 12.5s or 1:30. With --json, `visus merge` joins the parts
+    /// First frame to score: a frame number (from 0) or a time such as 12.5s or 1:30; `visus merge` joins parts
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub from: Option<Moment>,
 
@@ -154,11 +154,11 @@ impl RawArgs {
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Models and metrics")]
 pub struct SelectionArgs {
-    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, `all` or `none`; may be repeated
+    /// A model: a built-in version, a JSON file, libvmaf's `version=…:name=…` form, `auto`, `all` or `none`; repeatable
     #[arg(short, long = "model", value_name = "MODEL", default_value = "vmaf_v0.6.1")]
     pub models: Vec<String>,
 
-    /// A further metric with options, as `psnr` or `vif=debug=true`; may be repeated
+    /// An additional metric with options, such as `psnr` or `vif=debug=true`; repeatable
     #[arg(short, long = "feature", value_name = "METRIC")]
     pub features: Vec<String>,
 }
@@ -178,7 +178,7 @@ pub struct RunArgs {
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 
-    /// Score every N-th frame only
+    /// Score only every N-th frame
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub subsample: u64,
 
@@ -223,11 +223,11 @@ impl ScoreArgs {
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Reports")]
 pub struct OutputArgs {
-    /// Write everything as JSON
+    /// Write the full report as JSON [default FILE: standard output]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 
-    /// Write a row per frame as CSV
+    /// Write one row per frame as CSV
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub csv: Option<PathBuf>,
 
@@ -245,7 +245,7 @@ pub struct OutputArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ModelsArgs {
-    /// As JSON
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -284,11 +284,11 @@ pub struct BenchArgs {
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
 
-    /// How often each program runs; the lowest figure counts
+    /// Runs of each program; the lowest figure counts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 
-    /// Hold both programs to this CPU level
+    /// Limit both programs to this CPU level
     #[arg(long)]
     pub level: Option<visus_metrics::Level>,
 
@@ -303,15 +303,15 @@ pub struct BenchArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct SelftestArgs {
-    /// Compare only this backend: cpu at every level, cuda or cuda:N [default: cpu]
+    /// Backend to check: cpu (at every level), cuda or cuda:N
     #[arg(long, value_name = "NAME", default_value_t = BackendRequest::Cpu)]
     pub backend: BackendRequest,
 
-    /// Print every figure, expected and got
+    /// Print every expected and actual figure
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Only write the clips into this folder, with a list of arguments that ask a `vmaf` tool for the same figures
+    /// Only write the clips into this folder, with arguments that make a `vmaf` tool compute the same figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub write_clips: Option<PathBuf>,
 }
@@ -327,15 +327,15 @@ pub struct ServeArgs {
     #[arg(short, long, value_name = "ADDRESS")]
     pub bind: Option<String>,
 
-    /// A further folder, or one file, that clients may name; may be repeated
+    /// An additional folder or file that clients may read; repeatable
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub allow: Vec<PathBuf>,
 
-    /// A name beside localhost that clients may call this server by; may be repeated
+    /// An additional Host header to accept besides localhost; repeatable
     #[arg(long = "host", value_name = "NAME", value_hint = ValueHint::Hostname)]
     pub hosts: Vec<String>,
 
-    /// Who computes scores: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
+    /// Scoring engine: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
     #[arg(long)]
     pub engine: Option<visus_server::config::EngineKind>,
 
@@ -353,7 +353,7 @@ pub struct OfferArgs {
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     pub toolset: Vec<visus_server::tools::offer::SetName>,
 
-    /// Offer these tools over MCP, by name; any other is unknown unless --toolset brings it
+    /// Offer only these tools over MCP, plus those of --toolset if given
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub tools: Vec<String>,
 }
@@ -376,27 +376,27 @@ pub struct DoctorArgs {
 /// What the server may take and touch.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct LimitArgs {
-    /// Memory for all jobs together, as 4G; what does not fit is refused or waits [default: VISUS_MEMORY, else half of the
-    /// machine's, or three quarters of the container's limit]
+    /// Memory budget of all jobs together, such as 4G; jobs that exceed it wait or are refused [default: VISUS_MEMORY, else
+    /// half of the machine's memory, or three quarters of the container's limit]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
 
-    /// A folder in which clients may have files written, besides those of VISUS_ALLOW_WRITE; may be repeated [default: none]
+    /// A folder that clients may write to, in addition to VISUS_ALLOW_WRITE; repeatable [default: none]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub allow_write: Vec<PathBuf>,
 
-    /// Write nothing for clients, whatever else is allowed
+    /// Write no files for clients; overrides --allow-write
     #[arg(long)]
     pub read_only: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub struct McpArgs {
-    /// Who scores: native, or external for a vmaf executable [default: native, external if VMAF_BIN is set]
+    /// Scoring engine: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<visus_server::config::EngineKind>,
 
-    /// A further folder whose files may be read, besides those of VMAF_MCP_ALLOW; may be repeated
+    /// An additional folder that clients may read, besides those of VMAF_MCP_ALLOW; repeatable
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub allow: Vec<PathBuf>,
 
@@ -470,6 +470,19 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    /// Lines are broken by clap where the terminal ends; a paragraph that is broken in the source would be broken twice.
+    #[test]
+    fn paragraphs_of_help_are_single_lines() {
+        for command in Args::command().get_subcommands() {
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for pair in text.lines().collect::<Vec<_>>().windows(2) {
+                let is_prose =
+                    |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+                assert!(!(is_prose(pair[0]) && is_prose(pair[1])), "{}: {pair:?}", command.get_name());
+            }
+        }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use super::pages::read_record;
 use super::score::print_all;
 
 const EXPLANATION: &str = "\
-Frames are paired by number. Since neighbouring frames have similar scores, whole blocks of frames are drawn anew (4999
-times, block length from the autocorrelation), which gives the 95 % interval of the change and the chance p that a change of
-this size is no change. Below 0.05 it is called real. Per shot, p is corrected for the number of shots (Holm).
+Frames are paired by number. Because neighbouring frames score alike, whole blocks of frames are resampled (paired \
+block bootstrap, 4999 resamples, block length from the autocorrelation). That gives a 95 % interval of the change and a p value; \
+below 0.05 the change is called real. Per shot, p is corrected for the number of shots (Holm).
 
 Examples:
   visus diff before.json after.json
@@ -29,11 +29,11 @@ pub struct DiffArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub b: PathBuf,
 
-    /// As JSON
+    /// Print as JSON
     #[arg(long)]
     pub json: bool,
 
-    /// Where the random numbers start
+    /// Seed of the resampling
     #[arg(long, default_value_t = bootstrap::SEED)]
     pub seed: u64,
 }

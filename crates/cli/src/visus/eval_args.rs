@@ -43,7 +43,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     pub time_limit: u64,
 
-    /// Write everything as JSON
+    /// Write the full result as JSON [default FILE: standard output]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 
@@ -67,7 +67,8 @@ Examples:
   visus eval model.onnx --features features.csv --bootstrap 0 --json
 
 ONNX models run in a process of their own, with limits on operators, memory and time.
-Exit codes: 0 at least one model was evaluated, 1 none could be, 2 wrong arguments.";
+
+Exit codes: 0 at least one model was evaluated, 1 none could be, 2 invalid request.";
 
 fn parse_split(text: &str) -> Result<Split, String> {
     text.parse().map_err(|error: visus_eval::EvalError| error.to_string())
@@ -84,7 +85,7 @@ pub struct FeaturesArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub distorted: Option<PathBuf>,
 
-    /// Many pairs: a CSV file with the columns reference, distorted and, if wanted, key, mos, size, pix_fmt
+    /// Many pairs: a CSV file with the columns reference, distorted and optionally key, mos, size, pix_fmt
     #[arg(long, value_name = "FILE", conflicts_with_all = ["reference", "key", "mos"], value_hint = ValueHint::FilePath)]
     pub list: Option<PathBuf>,
 
@@ -92,11 +93,11 @@ pub struct FeaturesArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: PathBuf,
 
-    /// A row for each frame, in place of the mean over the clip
+    /// One row per frame instead of the mean over the clip
     #[arg(long)]
     pub per_frame: bool,
 
-    /// The row's key, which decides on its split [default: the distorted file's name without its ending]
+    /// The row's key, which decides its split [default: the distorted file's name without its extension]
     #[arg(long)]
     pub key: Option<String>,
 
@@ -104,11 +105,11 @@ pub struct FeaturesArgs {
     #[arg(long)]
     pub mos: Option<f64>,
 
-    /// A further metric with options, as `psnr` or `cambi=full_ref=true`; may be repeated
+    /// An additional metric with options, such as `psnr` or `cambi=full_ref=true`; repeatable
     #[arg(short, long = "feature", value_name = "METRIC")]
     pub features: Vec<String>,
 
-    /// Also the features that this model needs; may be repeated
+    /// Also the features that this model needs; repeatable
     #[arg(short, long = "model", value_name = "MODEL")]
     pub models: Vec<String>,
 
@@ -126,6 +127,6 @@ const FEATURES_EXAMPLES: &str = "\
 Examples:
   visus features ref.y4m dis.y4m -o features.parquet
   visus features ref.y4m dis.y4m --per-frame -f psnr -o frames.csv
-  visus features --list pairs.csv -o features.parquet        # with a column mos: ready for `visus eval`
+  visus features --list pairs.csv -o features.parquet
 
-The table has a column key, then adm2, vif_scale0 to vif_scale3, motion2, and whatever else is asked for.";
+The table has the columns key, adm2, vif_scale0 to vif_scale3 and motion2, then whatever else was requested. With a column mos it is ready for `visus eval`.";

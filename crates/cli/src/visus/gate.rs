@@ -14,12 +14,16 @@ use super::pages::read_record;
 use super::score::{self, print_all, write_to};
 
 const EXAMPLES: &str = "\
-The limits hold for the first model. Exit code: 0 all hold, 1 one does not, 2 nothing could be measured.
+The limits apply to the first model.
+
+Exit codes: 0 all limits hold, 1 a limit is violated, 2 nothing could be measured.
 
 Examples:
   visus gate ref.y4m dis.y4m --min-mean 93 --min-p5 88
   visus gate ref.y4m dis.y4m --baseline main.json --max-drop 0.5 --junit gate.xml --github
-  visus score ref.y4m dis.y4m --json=main.json        makes a baseline";
+
+To make a baseline:
+  visus score ref.y4m dis.y4m --json=main.json";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -35,7 +39,7 @@ pub struct GateArgs {
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_harmonic: Option<f64>,
 
-    /// The worst frame must have at least this
+    /// The worst frame must score at least this
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_min: Option<f64>,
 
@@ -43,19 +47,19 @@ pub struct GateArgs {
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_median: Option<f64>,
 
-    /// 99 % of the frames must have at least this
+    /// 99 % of the frames must score at least this
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_p1: Option<f64>,
 
-    /// 95 % of the frames must have at least this
+    /// 95 % of the frames must score at least this
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_p5: Option<f64>,
 
-    /// 90 % of the frames must have at least this
+    /// 90 % of the frames must score at least this
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_p10: Option<f64>,
 
-    /// 75 % of the frames must have at least this
+    /// 75 % of the frames must score at least this
     #[arg(long, value_name = "SCORE", value_parser = finite, help_heading = "Limits")]
     pub min_p25: Option<f64>,
 

@@ -13,16 +13,16 @@ use super::mcp;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Encoded video")]
 pub struct MediaArgs {
-    /// Pair frames by content: off, offset (find the start) or full (drops and repeated frames too) [default: full for
-    /// encoded video, off for Y4M and raw]
+    /// Pair frames by content: off, offset (find the start) or full (also dropped and repeated frames) [default: full for
+    /// encoded video, off for Y4M and raw video]
     #[arg(long, value_name = "HOW")]
     pub sync: Option<Sync>,
 
-    /// Size in which both are scored: auto (the model's display if sizes differ), display, reference, WIDTHxHEIGHT or off
+    /// Size at which both are scored: auto (the model's display if sizes differ), display, reference, WIDTHxHEIGHT or off
     #[arg(long, value_name = "SIZE")]
     pub scale: Option<Scale>,
 
-    /// Kernel with which pictures are resized: bicubic (as ffmpeg's scale filter), keys, lanczos or bilinear
+    /// Resizing kernel: bicubic (as in ffmpeg's scale filter), keys, lanczos or bilinear
     #[arg(long, value_name = "NAME", default_value = "bicubic")]
     pub scaler: Scaler,
 

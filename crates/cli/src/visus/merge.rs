@@ -12,13 +12,13 @@ use super::pages::{self, PageOutputs};
 use super::score::{print_all, write_json};
 
 const EXAMPLES: &str = "\
-Example, in two pieces that may run on two machines:
+The result equals one run over all frames, byte for byte, except for `fps`: frames over the sum of the parts' times. \
+If parts ran at different CPU levels, all of them are named.
+
+Example, in two parts that may run on two machines:
   visus score ref.y4m dis.y4m --to 5000 --json=part1.json
   visus score ref.y4m dis.y4m --from 5000 --json=part2.json
-  visus merge part1.json part2.json -o all.json
-
-The result is that of one run over all frames, byte for byte; only `fps` differs, which is the number of frames over the
-sum of the parts' times. Where parts ran at several CPU levels, all are named.";
+  visus merge part1.json part2.json -o all.json";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -27,11 +27,11 @@ pub struct MergeArgs {
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub parts: Vec<PathBuf>,
 
-    /// Where the report goes [default: standard output]
+    /// Write the report to this file [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// Also without the end of the film: the result is that of a run over as many frames
+    /// Allow the last part to be missing
     #[arg(long)]
     pub open_end: bool,
 

@@ -58,7 +58,7 @@ impl PageOutputs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  visus report score.json --html score.html --png score.png")]
+#[command(after_help = "Examples:\n  visus report score.json --html score.html --png score.png")]
 pub struct ReportArgs {
     /// A JSON report of visus or vmaf; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]

@@ -9,20 +9,20 @@ use visus_report::schema::OutputSchema;
 use super::score::print_all;
 
 const EXAMPLES: &str = "\
-docs/report-format.md explains every key in words.
+With FILE, the file is validated against the schema. docs/report-format.md explains every key.
 
 Examples:
   visus schema
   visus schema score > score.schema.json
-  visus schema score report.json               is this such a report?";
+  visus schema score report.json";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SchemaArgs {
-    /// The output; without it, all are listed
+    /// Name of the output [default: list all]
     pub name: Option<String>,
 
-    /// A JSON file that is checked against the schema
+    /// A JSON file to validate against the schema
     #[arg(value_hint = ValueHint::FilePath, requires = "name")]
     pub file: Option<PathBuf>,
 }

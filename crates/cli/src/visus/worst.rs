@@ -16,7 +16,7 @@ use super::args::ScoreArgs;
 use super::score::{self, print_all};
 
 const EXAMPLES: &str = "\
-Each picture shows reference, distorted video and amplified difference side by side, cropped to the worst region.
+Each picture shows the reference, the distorted video and the amplified difference side by side, cropped to the worst region.
 
 Examples:
   visus worst master.mov encode.mp4
@@ -29,16 +29,16 @@ pub struct WorstArgs {
     #[command(flatten)]
     pub score: ScoreArgs,
 
-    /// How many frames
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=32))]
+    /// Number of frames
+    #[arg(short = 'n', long, help_heading = "Worst frames", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub count: u8,
 
     /// Folder for the pictures and worst.json
-    #[arg(short, long, value_name = "FOLDER", default_value = "worst", value_hint = ValueHint::DirPath)]
+    #[arg(short, long, help_heading = "Worst frames", value_name = "FOLDER", default_value = "worst", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
 
     /// The longest side of each of the three pictures
-    #[arg(long, value_name = "SAMPLES", default_value_t = 384, value_parser = clap::value_parser!(u16).range(64..=4096))]
+    #[arg(long, help_heading = "Worst frames", value_name = "SAMPLES", default_value_t = 384, value_parser = clap::value_parser!(u16).range(64..=4096))]
     pub side: u16,
 }
 

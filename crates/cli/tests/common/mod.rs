@@ -9,6 +9,9 @@ use std::process::{Command, Output};
 /// clips that the tests make themselves.
 pub fn golden() -> Option<PathBuf> {
     let folder = std::env::var_os("VISUS_GOLDEN").map(PathBuf::from);
+    let required = std::env::var("VISUS_REQUIRE").unwrap_or_default();
+    let is_required = required.split(',').any(|word| word.trim() == "golden");
+    assert!(folder.is_some() || !is_required, "VISUS_REQUIRE names golden, and VISUS_GOLDEN is not set");
     if folder.is_none() {
         eprintln!("VISUS_GOLDEN is not set: the golden figures are not compared");
     }

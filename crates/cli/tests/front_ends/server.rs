@@ -186,7 +186,7 @@ fn message(head: &str, body: &str) -> Value {
         return value;
     }
     let event = |line: &str| serde_json::from_str::<Value>(line.strip_prefix("data:")?.trim()).ok();
-    let last = body.lines().filter_map(event).filter(|value| value.get("result").is_some()).last();
+    let last = body.lines().rev().filter_map(event).find(|value| value.get("result").is_some());
     last.unwrap_or_else(|| panic!("no JSON: {body}"))
 }
 

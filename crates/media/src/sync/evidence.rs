@@ -27,11 +27,11 @@ pub const FLOOR: f32 = 0.02;
 /// The most that one frame says against a pair.
 pub const CAP: f32 = 4.0;
 /// Evidence per unit of the logarithm.
-const WEIGHT: f32 = 2.0;
+const WEIGHT: f32 = 3.0;
 /// An encoder that saves bits shows a scene late: it repeats what it has shown, the more so the coarser it is. A picture that looks older than
 /// it should says less than one that looks newer.
 const LATE: f32 = 0.1;
-const LATEST: f32 = 0.3;
+const LATEST: f32 = 0.15;
 /// A frame whose nearest is so many times farther than usual shows something else.
 const FOREIGN: f32 = 6.0;
 
@@ -52,7 +52,8 @@ pub struct Evidence {
 
 impl Evidence {
     /// `slack`: how much farther a pair may be (as a logarithm) at no loss. `always`: offsets that are candidates everywhere.
-    pub fn new(look: &dyn Look, cadence: Cadence, slack: f32, always: &[i32]) -> Self {
+    /// `known`: how far pairs were apart so far, if there were any: most of a few frames may show something else.
+    pub fn new(look: &dyn Look, cadence: Cadence, slack: f32, always: &[i32], known: Option<f32>) -> Self {
         let (_, distorted) = look.lengths();
         let mut best = Vec::with_capacity(distorted);
         let mut ranked: Vec<Vec<i32>> = Vec::new();
@@ -63,7 +64,7 @@ impl Evidence {
             best.extend(scan.rows.iter().map(|row| least(row)));
             ranked.push(scan.ranked(&best[from..], slack));
         }
-        let noise = usual(&best);
+        let noise = known.map_or(usual(&best), |known| known.min(usual(&best)));
         let always = [always, &common(&ranked)].concat();
         let blocks = (0..ranked.len()).map(|at| {
             let mut offsets: Vec<i32> = always.iter().flat_map(|offset| offset - 2..=offset + 2).collect();

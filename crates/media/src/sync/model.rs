@@ -51,7 +51,7 @@ impl Prices {
     /// Lengths and times agree, so that nothing was edited: several times as much evidence is asked for, and not quite as
     /// much to begin looking for more of it.
     pub fn strict(watching: bool) -> Self {
-        let times = if watching { 3.0 } else { 6.0 };
+        let times = if watching { 3.0 } else { 7.0 };
         let Self { drop, double, copy, insert, back, alone, foreign, begin, end } = Self::OPEN;
         let [drop, double, copy, insert, back, begin, end] =
             [drop, double, copy, insert, back, begin, end].map(|price| times * price);
@@ -100,6 +100,8 @@ pub struct Model<'a> {
     pub prices: Prices,
     /// Frames of the reference and of the distorted video.
     pub lengths: (usize, usize),
+    /// The frames before the first were paired with each other: nothing of the reference lies before.
+    pub going_on: bool,
     /// How much pictures change from frame to frame.
     pub changes: &'a Changes,
     /// Whether two frames of the reference show the same picture.
@@ -173,7 +175,7 @@ impl Model<'_> {
     fn alone(&self, frame: usize, offset: i32) -> f32 {
         let place = self.place(frame, offset);
         let Prices { alone, foreign, .. } = self.prices;
-        let beyond = place < 0 || place >= self.lengths.0 as i32;
+        let beyond = place < 0 && !self.going_on || place >= self.lengths.0 as i32;
         if beyond { foreign } else { alone - (alone - foreign) * self.evidence.foreign[frame] / CAP }
     }
 

@@ -18,6 +18,8 @@ use crate::sync::{NARROWEST, Request, Shared, bars, lock};
 
 /// Frames that are looked ahead once the start is found.
 const AHEAD: usize = 32;
+/// Pairs of which it is remembered how far their frames were apart.
+const REMEMBERED: usize = 64;
 /// The part of them that is decided on at once.
 const COMMITTED: usize = 4;
 /// An offset of up to this part of the frames that are looked ahead is plain: most of them then have their like.
@@ -68,6 +70,8 @@ pub struct Pairer {
     doubts: VecDeque<(u64, Doubt)>,
     /// The reference of the last pair.
     last: Option<Signature>,
+    /// How far the frames of the last pairs were apart.
+    distances: VecDeque<f32>,
     /// Frames that were left out before pairing.
     skipped: [u64; 2],
 }
@@ -83,8 +87,21 @@ impl Pairer {
         skipped: [u64; 2],
     ) -> Self {
         let route = if request.sync == Sync::Full { Route::Watch } else { Route::InStep };
-        let (steps, doubts) = (VecDeque::new(), VecDeque::new());
-        Self { windows, outputs, log, request, prior, capacity, route, steps, doubts, last: None, skipped }
+        let (steps, doubts, distances) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        Self {
+            windows,
+            outputs,
+            log,
+            request,
+            prior,
+            capacity,
+            route,
+            steps,
+            doubts,
+            last: None,
+            distances,
+            skipped,
+        }
     }
 
     /// Fills the windows and finds where the streams meet.
@@ -99,6 +116,7 @@ impl Pairer {
         if self.request.sync == Sync::Off {
             return Ok(());
         }
+        self.choose_view();
         // Most pairs begin together or nearly so, which a few frames show; memory for more is taken only where they do not.
         let Some(plan) = self.near_plan() else { return Ok(()) };
         let start = plan.start(&self.windows);
@@ -106,7 +124,6 @@ impl Pairer {
             return self.begin(start, &cancel);
         }
         self.windows.fill(self.capacity, &cancel)?;
-        self.choose_view();
         let Some(plan) = self.near_plan() else { return Ok(()) };
         let start = plan.start(&self.windows);
         if self.windows.all_ended() {
@@ -187,12 +204,15 @@ impl Pairer {
             let start = pairer.near_plan().map(|plan| plan.start(&pairer.windows));
             start.and_then(|start| start.likeness)
         };
-        let whole = likeness(self).unwrap_or(1.0);
         let bars = lock(&self.log).bars;
         let [Some(reference), Some(distorted)] = [0, 1].map(|side| self.windows.front(side)) else { return };
         let size = |frame: &Frame| (frame.format().width(), frame.format().height());
         let own = [bars::view(bars[0], size(reference)), bars::view(bars[1], size(distorted))];
-        if whole >= ALIKE || !bars::one_sided(own) {
+        if !bars::one_sided(own) {
+            return;
+        }
+        let whole = likeness(self).unwrap_or(1.0);
+        if whole >= ALIKE {
             return;
         }
         let mut best = (whole, Laid::Whole, None);
@@ -252,7 +272,13 @@ impl Pairer {
         let ended = self.windows.all_ended();
         let lengths = self.windows.lengths();
         let known = if ended { self.whole(&self.windows) } else { self.prior };
-        let prior = Prior { going_on: true, open_ended: !ended, watching: !ended, ..known };
+        let prior = Prior {
+            going_on: true,
+            open_ended: !ended,
+            watching: !ended,
+            noise: self.usual_distance(),
+            ..known
+        };
         let commit = (wanted / COMMITTED).max(1).min(lengths.0).min(lengths.1);
         let Some(plan) = Plan::find(&self.windows, &prior) else { return Ok(()) };
         if !ended && plan.begins_plain(commit) {
@@ -268,6 +294,13 @@ impl Pairer {
             self.steps.push_back(Step::Pair);
         }
         Ok(())
+    }
+
+    /// How far the frames of the last pairs were apart, in the middle of them; `None` after too few.
+    fn usual_distance(&self) -> Option<f32> {
+        let mut sorted: Vec<f32> = self.distances.iter().copied().collect();
+        sorted.sort_by(f32::total_cmp);
+        (sorted.len() >= NARROWEST).then(|| sorted[sorted.len() / 2])
     }
 
     /// Looks at all that is left of both files; `false` where that is impossible.
@@ -334,6 +367,10 @@ impl Pairer {
         }
         let doubt = self.doubts.front().filter(|(frame, _)| *frame == distorted);
         noted.doubt = doubt.map(|(_, doubt)| doubt.other);
+        self.distances.push_back(a.distance(b));
+        if self.distances.len() > REMEMBERED {
+            self.distances.pop_front();
+        }
         self.last = Some(a.clone());
         lock(&self.log).pairs.push(noted);
     }

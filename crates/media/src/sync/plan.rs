@@ -59,6 +59,8 @@ pub struct Prior {
     pub going_on: bool,
     /// More frames may follow.
     pub open_ended: bool,
+    /// How far the frames of pairs were apart so far (square levels).
+    pub noise: Option<f32>,
     /// It is asked whether there is an edit at all; what it is will be found out with more frames.
     pub watching: bool,
 }
@@ -82,7 +84,7 @@ pub struct Plan {
 const DOUBTFUL: f32 = 6.0;
 /// How much farther (as a logarithm) a pair may be than the nearest at no loss; and where lengths and times agree.
 const SLACK: f32 = 0.05;
-const STRICT_SLACK: f32 = 0.6;
+const STRICT_SLACK: f32 = 0.8;
 /// What it costs to explain videos of different frame rates without a cadence.
 const NO_CADENCE: f32 = 6.0;
 /// The longest way to another offset and back that is scored in place.
@@ -200,12 +202,20 @@ fn ways(look: &dyn Look, cadence: Cadence, prior: &Prior, changes: &Changes) -> 
     }
     let slack = if prior.agree { STRICT_SLACK } else { SLACK };
     let same_end = lengths.0 as i32 - 1 - cadence.due(lengths.1 - 1) as i32;
-    let evidence = Evidence::new(look, cadence, slack, &[0, same_end]);
+    let evidence = Evidence::new(look, cadence, slack, &[0, same_end], prior.noise);
     let same = |a: i32, b: i32| is_same(look, a, b);
     let solve = |(prices, once): (Prices, f32)| {
         let prices = if prior.going_on { prices.going_on() } else { prices };
         let prices = if prior.open_ended { prices.open_ended() } else { prices };
-        let model = Model { evidence: &evidence, cadence, prices, lengths, changes, same: &same };
+        let model = Model {
+            evidence: &evidence,
+            cadence,
+            prices,
+            lengths,
+            going_on: prior.going_on,
+            changes,
+            same: &same,
+        };
         model.solve().map(|way| (way.cost + once, way))
     };
     if prior.agree {

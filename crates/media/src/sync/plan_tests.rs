@@ -168,11 +168,8 @@ fn still_and_periodic_scenes_are_not_sure() {
 #[test]
 fn blends_are_told() {
     let mut look = pair(&times(0..60), &times(0..60));
-    let mean = |a: &Signature, b: &Signature| {
-        let cells = a.cells_for_tests().iter().zip(b.cells_for_tests());
-        Signature::from_cells(cells.map(|(a, b)| (a + b) / 2.0).collect())
-    };
-    look.0[1][30] = mean(&look.0[0][30], &look.0[0][31]);
+    let cells = look.0[0][30].cells_for_tests().iter().zip(look.0[0][31].cells_for_tests());
+    look.0[1][30] = Signature::from_cells(cells.map(|(a, b)| (a + b) / 2.0).collect());
     assert_eq!(plan(&look).blends(&look), [30]);
 }
 

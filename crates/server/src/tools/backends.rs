@@ -19,7 +19,7 @@ use crate::{Server, ToolError, text};
 pub const LIST_BACKENDS: Tool = Tool {
     name: "list_backends",
     title: "List backends",
-    description: "Reports which backends work here: the CPU always, a GPU where its driver was found. probe_backend scores on one.",
+    description: "Reports which backends work here. The CPU always does, a GPU where its driver was found.",
     set: Toolset::Core,
     hints: READS,
     fields: || LIST_FIELDS,

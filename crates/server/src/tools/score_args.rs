@@ -123,7 +123,7 @@ impl ScoreArgs {
             scaler: Default::default(),
             force: values.flag("force"),
             hwaccel: None,
-            decoders: decoders(config.launcher.clone(), config.limits.subprocess),
+            decoders: decoders(config.launcher.clone(), config.limits.subprocess, config.limits.job),
         })
     }
 

@@ -18,12 +18,14 @@ use list::Row;
 use progress::Progress;
 
 const EXAMPLES: &str = "\
-A list is CSV with a heading; it needs the columns `reference` and `distorted`. Paths in it are relative to the list's folder.
-A line is written and safe on disk as soon as an encode is scored, so after a crash `--resume` goes on where it was: what
-is finished and unchanged (paths, sizes, times of change, settings) is not scored again, errors are tried again. Of
-encodes that were being scored (at most --jobs) nothing is kept.
-Encoded video is checked and paired as by `visus score`; what cannot be compared is an error of its line.
-Exit code: 0 all scored, 1 some could not be.
+A list is a CSV file with a header and the columns `reference` and `distorted`; paths are relative to the list's folder.
+
+Each line is flushed to disk as soon as its encode is scored. After a crash, --resume skips what is finished and \
+unchanged (paths, sizes, modification times, settings) and retries errors; encodes that were in progress start again.
+
+Encoded video is checked and paired as in `visus score`; a pair that is not comparable is an error of its line.
+
+Exit codes: 0 all scored, 1 some failed, 2 invalid request.
 
 Examples:
   visus batch pairs.csv -o scores.ndjson
@@ -37,15 +39,15 @@ pub struct BatchArgs {
     #[arg(value_hint = ValueHint::AnyPath)]
     pub list: PathBuf,
 
-    /// The reference of all encodes in a folder, or of the rows of a list that name none
+    /// The reference of all encodes in a folder, or of list rows without one
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub reference: Option<PathBuf>,
 
-    /// Where the lines go [default: standard output]
+    /// Write the lines to this file [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
-    /// Go on with an output file that exists
+    /// Continue an existing output file
     #[arg(long, requires = "output")]
     pub resume: bool,
 
@@ -65,7 +67,7 @@ pub struct BatchArgs {
     #[command(flatten)]
     pub media: MediaArgs,
 
-    /// Put the scores of every frame into the lines
+    /// Include the scores of every frame in the lines
     #[arg(long, help_heading = "Run")]
     pub per_frame: bool,
 }

@@ -24,7 +24,7 @@ pub struct SourceArgs {
     #[arg(short, long, value_name = "FORMAT")]
     pub pix_fmt: Option<String>,
 
-    /// Frames per second of raw video, as 25 or 30000/1001
+    /// Frame rate of raw video, such as 25 or 30000/1001
     #[arg(short, long, value_name = "FPS")]
     pub rate: Option<String>,
 }
@@ -36,19 +36,19 @@ pub struct MeasureArgs {
     #[arg(short, long, default_value = "vmaf_v0.6.1")]
     pub model: String,
 
-    /// What the frames' scores are pooled to: mean, harmonic, min, p1, p5, p10
-    #[arg(long, default_value = "mean", value_name = "METRIC")]
-    pub metric: Pooling,
+    /// How the frames' scores are pooled: mean, harmonic, min, median, p1, p5, p10 or p25
+    #[arg(long, alias = "metric", default_value = "mean", value_name = "POOLING")]
+    pub pool: Pooling,
 
-    /// The encoder's speed setting, in its own words
+    /// The encoder's speed setting, in the encoder's own terms
     #[arg(long)]
     pub preset: Option<String>,
 
-    /// A further option of ffmpeg for the encoder, as tune=film; may be repeated
+    /// An additional ffmpeg option for the encoder, such as tune=film; repeatable
     #[arg(long = "enc", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
 
-    /// How many samples stand for the source; 0 takes all of it [default: by length]
+    /// Number of samples that represent the source; 0 uses all of it [default: by length]
     #[arg(long, value_name = "N")]
     pub samples: Option<u32>,
 
@@ -59,7 +59,7 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub cache: CacheArgs,
 
-    /// Print the answer as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 
@@ -71,15 +71,15 @@ pub struct MeasureArgs {
 /// Where results are kept.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct CacheArgs {
-    /// The folder of the cache [default: VISUS_CACHE_DIR, else visus in the user's cache folder]
+    /// Cache folder [default: VISUS_CACHE_DIR, else visus in the user's cache folder]
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub cache_dir: Option<PathBuf>,
 
-    /// What the cache may take, as 4G or 500M [default: VISUS_CACHE_SIZE, else 4G]
+    /// Maximum size of the cache, such as 4G or 500M [default: VISUS_CACHE_SIZE, else 4G]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub cache_size: Option<u64>,
 
-    /// Neither use nor fill the cache
+    /// Do not use the cache
     #[arg(long)]
     pub no_cache: bool,
 }
@@ -87,7 +87,7 @@ pub struct CacheArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   visus search film.mkv --target 95 --encoder libsvtav1
-  visus search film.mkv --target 93 --metric p5 --encoder libx265 --preset slow -o film.mp4
+  visus search film.mkv --target 93 --pool p5 --encoder libx265 --preset slow -o film.mp4
   visus search clip.yuv --size 1920x1080 --pix-fmt yuv420p --rate 25 --target 90 --max-size 20M")]
 pub struct SearchArgs {
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "PERCENT")]
     pub min_savings: Option<f64>,
 
-    /// Fail if the encode is larger, as 20M or 1.5G
+    /// Fail if the encode is larger than this, such as 20M or 1.5G
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_size: Option<u64>,
 
@@ -133,11 +133,11 @@ pub struct CompareArgs {
     #[arg(short, long, value_delimiter = ',', default_value = "95")]
     pub targets: Vec<f64>,
 
-    /// The encoders; the first is the one that others are compared with
+    /// The encoders; the others are compared with the first
     #[arg(short, long, value_delimiter = ',', default_value = "libx264,libx265,libsvtav1")]
     pub encoders: Vec<String>,
 
-    /// One encoder after another, for honest times
+    /// Run one encoder at a time, for comparable timings
     #[arg(long)]
     pub no_parallel: bool,
 
@@ -151,11 +151,11 @@ pub struct CompareArgs {
 /// Pictures of a result.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct PlotArgs {
-    /// Write a picture
+    /// Write a chart as SVG
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
 
-    /// Write a page with picture and table
+    /// Write a page with the chart and the table
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
 }
@@ -187,19 +187,19 @@ pub struct LadderArgs {
     #[arg(short, long, default_value = "libx264")]
     pub encoder: String,
 
-    /// How many renditions at most
+    /// Maximum number of renditions
     #[arg(long, default_value_t = 5)]
     pub tiers: usize,
 
-    /// What is the same from one rendition to the next: log_bitrate, vmaf, uniform
+    /// Spacing of renditions: equal steps of log_bitrate or vmaf, or uniform
     #[arg(long, default_value = "log_bitrate")]
     pub spacing: Spacing,
 
-    /// What to print
+    /// Output format
     #[arg(short, long, value_enum, default_value = "json")]
     pub format: LadderFormat,
 
-    /// Encode every rendition whole and write files, playlists and a DASH description into this folder
+    /// Encode every rendition in full and write files, HLS playlists and a DASH manifest into this folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub package: Option<PathBuf>,
 
@@ -212,7 +212,7 @@ pub struct LadderArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlanFormat {
-    /// A table for people
+    /// A readable table
     Table,
     Json,
     Shell,
@@ -224,16 +224,21 @@ pub enum PlanFormat {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:
-  visus shots film.mkv                                   list the shots
-  visus shots film.mkv --target 93 --encoder libx265     a setting for each shot
+#[command(
+    after_help = "Without --target the shots are listed; with it, a setting is found for each; with -o the shots are \
+encoded, joined and measured.
+
+Examples:
+  visus shots film.mkv
+  visus shots film.mkv --target 93 --encoder libx265
   visus shots film.mkv --target 93 --format x264-zones
-  visus shots film.mkv --target 93 -o film.mp4           encode, join and measure")]
+  visus shots film.mkv --target 93 -o film.mp4"
+)]
 pub struct ShotsArgs {
     #[command(flatten)]
     pub source: SourceArgs,
 
-    /// The score that every shot is to reach; without it, shots are only listed
+    /// The score that every shot must reach; without it, shots are only listed
     #[arg(short, long)]
     pub target: Option<f64>,
 
@@ -241,11 +246,11 @@ pub struct ShotsArgs {
     #[arg(short, long, default_value = "libx264")]
     pub encoder: String,
 
-    /// The mean difference of luma, on the 8-bit scale, from which a change can be a cut
+    /// Smallest mean luma difference (8-bit scale) that can be a cut
     #[arg(long, default_value_t = 12.0)]
     pub threshold: f64,
 
-    /// What to print
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     pub format: PlanFormat,
 
@@ -271,7 +276,7 @@ pub struct CacheCommand {
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum CacheAction {
-    /// List what is kept, the last used first
+    /// List the contents, most recently used first
     Ls,
     /// Remove everything
     Clear,
@@ -300,7 +305,20 @@ pub fn rate(text: &str) -> Result<(u32, u32), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::visus::args::{Args, Command};
+
+    #[test]
+    fn the_pooling_has_two_spellings() {
+        for flag in ["--pool", "--metric"] {
+            let args =
+                Args::try_parse_from(["visus", "search", "film.mkv", "--target", "93", flag, "p5"]).unwrap();
+            let Command::Search(search) = args.command else { panic!("not a search: {args:?}") };
+            assert_eq!(search.measure.pool.name(), "p5");
+        }
+    }
 
     #[test]
     fn sizes_and_rates() {

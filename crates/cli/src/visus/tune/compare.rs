@@ -16,7 +16,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         encoders: args.encoders.clone(),
         targets: args.targets.clone(),
         choices: choices(&args.source, &args.measure)?,
-        pooling: args.measure.metric,
+        pooling: args.measure.pool,
         samples: sample_plan(&args.measure)?,
         parallel: !args.no_parallel,
     };

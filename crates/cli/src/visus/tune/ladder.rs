@@ -19,7 +19,7 @@ pub fn run(args: &LadderArgs) -> Result<()> {
         targets: args.targets.clone(),
         tiers: args.tiers.max(1),
         spacing: args.spacing,
-        pooling: args.measure.metric,
+        pooling: args.measure.pool,
         samples: sample_plan(&args.measure)?,
     };
     let Opened { lab, source, judge } = open(&args.source, &args.measure, None)?;

@@ -15,7 +15,7 @@ pub fn run(args: &SearchArgs) -> Result<()> {
         adapter,
         choices: choices(&args.source, &args.measure)?,
         target: args.target,
-        pooling: args.measure.metric,
+        pooling: args.measure.pool,
         tolerance: args.tolerance.abs(),
         samples: sample_plan(&args.measure)?,
         min_savings: args.min_savings,

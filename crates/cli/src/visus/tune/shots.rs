@@ -28,7 +28,7 @@ pub fn run(args: &ShotsArgs) -> Result<()> {
         return print_all(&listed(&found, args)?);
     };
     let output = args.output.as_deref().map(OutputFile::at).transpose()?;
-    let pooling = args.measure.metric;
+    let pooling = args.measure.pool;
     let settings = ShotSettings { adapter, choices, target, pooling, output };
     let plan = shots::tune(&lab, &source, &judge, &found, &settings, &sink)?;
     drop(progress);
