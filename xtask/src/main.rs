@@ -1,6 +1,7 @@
 //! What people and CI run: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask peers`, `cargo xtask goldens`.
 #![forbid(unsafe_code)]
 
+mod capi;
 mod formats;
 mod gpu;
 mod peers;
@@ -21,6 +22,7 @@ cargo xtask bench …   speed and memory of the release build; the words behind 
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
+cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with headers and libvmaf.pc: --prefix DIR
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
 cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         "readme" => readme::run(std::env::args().any(|word| word == "--check")),
         "python" => python::prepare(&steps::root()),
         "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
+        "capi" => capi::run(),
         "goldens" => steps::goldens(),
         "deny" => supply::check(&steps::root()),
         _ => {

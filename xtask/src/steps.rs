@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{gpu, peers, python, readme, supply, tidy};
+use crate::{capi, gpu, peers, python, readme, supply, tidy};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -30,6 +30,7 @@ pub fn test() -> Result<()> {
     bring("chromium", "chromium");
     bring("c++", "g++");
     step("python", || python::prepare(&root()))?;
+    step("libvmaf", capi::bring_peer)?;
     cargo(&["test", "--workspace", "--features", FEATURES])?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;

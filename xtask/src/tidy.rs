@@ -14,6 +14,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("gpu", &["video", "metrics"]),
     ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
+    ("capi", &["video", "metrics", "engine", "report"]),
     ("media", &["child", "video", "engine"]),
     ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
@@ -102,7 +103,7 @@ fn check_file(path: &Path, text: &str, faults: &mut Vec<String>) {
     let code = without_comments(text);
     if !may_be_unsafe(path) && !part_of(path, "xtask") && has_word(&code, "unsafe") {
         faults.push(format!(
-            "{shown} uses unsafe: it may stand in kernel files alone (avx2, avx512, neon, simd/)"
+            "{shown} uses unsafe: it may stand in kernel files (avx2, avx512, neon, simd/), gpu/cuda and capi's boundary alone"
         ));
     }
     if is_crate_root(path)
@@ -150,7 +151,11 @@ fn may_be_unsafe(path: &Path) -> bool {
     let kernels = ["avx2", "avx512", "neon"];
     let named = kernels.contains(&&*stem(path)) || stem(path).starts_with("simd");
     let driver = part_of(path, "gpu") && part_of(path, "cuda");
+    // The boundary to C and the memory that C writes into; its tests call the library as C does.
+    let boundary = part_of(path, "capi")
+        && (part_of(path, "entry") || part_of(path, "tests") || ["entry", "pool"].contains(&&*stem(path)));
     driver
+        || boundary
         || part_of(path, "metrics")
             && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))
 }

@@ -1,5 +1,6 @@
 //! Arguments as GNU getopt_long reads them: `-rFILE`, `-r FILE`, `--reference FILE`, `--reference=FILE`, unique
-//! prefixes of long names, options and other words in any order, `--` ends the options.
+//! prefixes of long names, options and other words in any order, `--` ends the options. What cannot be read gets getopt's
+//! message, and reading goes on behind it.
 
 /// An option of the command line.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +17,12 @@ pub enum Found {
     Option(&'static str, Option<String>),
     /// A word that belongs to no option.
     Word(String),
+    /// Something that is no option, or an option that lacks its value or has one that it does not take: getopt's message.
+    Complaint(String),
 }
 
-/// Reads the arguments behind the program's name. Errors are worded as getopt's, under the program's name.
-pub fn parse(args: &[String], opts: &'static [Opt]) -> Result<Vec<Found>, String> {
+/// Reads the arguments behind the program's name. Complaints are worded as getopt's, under the program's name.
+pub fn parse(args: &[String], opts: &'static [Opt]) -> Vec<Found> {
     let program = args.first().map_or("vmaf", String::as_str);
     let mut rest = args.iter().skip(1).cloned();
     let mut found = Vec::new();
@@ -27,14 +30,15 @@ pub fn parse(args: &[String], opts: &'static [Opt]) -> Result<Vec<Found>, String
         if arg == "--" {
             found.extend(rest.by_ref().map(Found::Word));
         } else if let Some(long) = arg.strip_prefix("--") {
-            found.push(long_option(program, long, opts, &mut rest)?);
+            let option = long_option(program, long, opts, &mut rest);
+            found.push(option.unwrap_or_else(Found::Complaint));
         } else if let Some(cluster) = arg.strip_prefix('-').filter(|cluster| !cluster.is_empty()) {
-            short_options(program, cluster, opts, &mut rest, &mut found)?;
+            short_options(program, cluster, opts, &mut rest, &mut found);
         } else {
             found.push(Found::Word(arg));
         }
     }
-    Ok(found)
+    found
 }
 
 fn long_option(
@@ -80,22 +84,23 @@ fn short_options(
     opts: &'static [Opt],
     rest: &mut impl Iterator<Item = String>,
     found: &mut Vec<Found>,
-) -> Result<(), String> {
+) {
     let mut letters = cluster.chars();
     while let Some(letter) = letters.next() {
-        let opt = opts
-            .iter()
-            .find(|opt| opt.short == Some(letter))
-            .ok_or_else(|| format!("{program}: invalid option -- '{letter}'"))?;
+        let Some(opt) = opts.iter().find(|opt| opt.short == Some(letter)) else {
+            found.push(Found::Complaint(format!("{program}: invalid option -- '{letter}'")));
+            continue;
+        };
         if !opt.takes_value {
             found.push(Found::Option(opt.long, None));
             continue;
         }
         let attached = letters.as_str();
         let value = if attached.is_empty() { rest.next() } else { Some(attached.to_owned()) };
-        let value = value.ok_or_else(|| format!("{program}: option requires an argument -- '{letter}'"))?;
-        found.push(Found::Option(opt.long, Some(value)));
-        return Ok(());
+        found.push(match value {
+            Some(value) => Found::Option(opt.long, Some(value)),
+            None => Found::Complaint(format!("{program}: option requires an argument -- '{letter}'")),
+        });
+        return;
     }
-    Ok(())
 }

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use visus_engine::{Cancel, EngineError, Outcome, Plan, PlanError, Side, pool, run as score};
+use visus_engine::model::known_options;
+use visus_engine::{
+    Cancel, EngineError, FeatureSpec, NamedModel, Outcome, Plan, PlanError, Side, pool, run as score,
+};
 use visus_report::libvmaf::Report;
 use visus_video::{Format, ReadError, Source};
 
@@ -16,6 +19,9 @@ use super::settings::Settings;
 pub fn run(settings: &Settings) -> Exit {
     let terminal = std::io::stderr().is_terminal();
     let talks = terminal && !settings.quiet;
+    for complaint in &settings.complaints {
+        eprintln!("{complaint}");
+    }
     for word in &settings.ignored {
         eprintln!("ignoring \"{word}\": it belongs to no option (inputs are given with -r and -d)");
     }
@@ -44,9 +50,23 @@ fn prepare(settings: &Settings) -> Result<Prepared, Exit> {
     let reference = usable(reference, Side::Reference, &settings.reference)?;
     let distorted = usable(distorted, Side::Distorted, &settings.distorted)?;
     check_comparable(reference.format(), distorted.format())?;
-    let plan = Plan::new(&settings.models, &settings.features, !settings.no_prediction)
-        .map_err(|error| say_plan_error(&error))?;
+    let plan = plan(settings).map_err(|error| say_plan_error(&error))?;
     Ok(Prepared { reference, distorted, plan })
+}
+
+/// What is computed. As in libvmaf, options that a metric does not have and overloads for metrics that a model does not use
+/// have no effect: callers pass the same ones with every model.
+fn plan(settings: &Settings) -> Result<Plan, PlanError> {
+    let models: Result<Vec<_>, _> = settings.models.iter().map(NamedModel::load_lenient).collect();
+    let features: Vec<FeatureSpec> = settings
+        .features
+        .iter()
+        .map(|feature| FeatureSpec {
+            metric: feature.metric.clone(),
+            options: known_options(&feature.metric, &feature.options),
+        })
+        .collect();
+    Plan::with_models(models?, &features, !settings.no_prediction)
 }
 
 fn usable(opened: crate::Opened, side: Side, path: &str) -> Result<Box<dyn Source>, Exit> {

@@ -41,6 +41,8 @@ pub struct Settings {
     pub quiet: bool,
     /// Words that belong to no option.
     pub ignored: Vec<String>,
+    /// getopt's messages about options that could not be read. As in libvmaf's tool, the run goes on without them.
+    pub complaints: Vec<String>,
 }
 
 /// Size and sample format of raw video, checked only when it is opened: a size of zero is the input's fault.
@@ -120,12 +122,13 @@ impl Settings {
     pub fn parse(args: &[String]) -> Result<Asked, String> {
         let mut settings = Self::default();
         let mut raw = RawParts::default();
-        for found in getopt::parse(args, OPTIONS)? {
+        for found in getopt::parse(args, OPTIONS) {
             match found {
                 Found::Option("help", _) => return Ok(Asked::Help),
                 Found::Option("version", _) => return Ok(Asked::Version),
                 Found::Option(name, value) => settings.set(name, &value.unwrap_or_default(), &mut raw)?,
                 Found::Word(word) => settings.ignored.push(word),
+                Found::Complaint(complaint) => settings.complaints.push(complaint),
             }
         }
         settings.raw = raw.complete()?;

@@ -38,15 +38,28 @@ fn forms_of_an_option() {
 }
 
 #[test]
-fn unknown_and_ambiguous_options_are_refused() {
-    assert_eq!(refusal(&["--bogus"]), "vmaf: unrecognized option '--bogus'");
-    assert_eq!(refusal(&["-z"]), "vmaf: invalid option -- 'z'");
-    assert_eq!(refusal(&["--threads"]), "vmaf: option '--threads' requires an argument");
-    assert_eq!(refusal(&["--json=1"]), "vmaf: option '--json' doesn't allow an argument");
+fn unknown_and_ambiguous_options_get_getopts_message_and_are_passed_over() {
+    for (args, complaint) in [
+        (&["--bogus"][..], "vmaf: unrecognized option '--bogus'"),
+        (&["--bogus=1"], "vmaf: unrecognized option '--bogus'"),
+        (&["-z"], "vmaf: invalid option -- 'z'"),
+        (&["-zq"], "vmaf: invalid option -- 'z'"),
+        (&["--threads"], "vmaf: option '--threads' requires an argument"),
+        (&["-o"], "vmaf: option requires an argument -- 'o'"),
+        (&["--json=1"], "vmaf: option '--json' doesn't allow an argument"),
+    ] {
+        let settings = settings(args);
+        assert_eq!(settings.complaints, [complaint], "{args:?}");
+        assert_eq!(settings.quiet, args == ["-zq"]);
+        assert_eq!((&*settings.reference, settings.threads), ("a.y4m", 0));
+    }
+    let ambiguous = settings(&["--frame", "1", "--threads", "3"]);
+    let complaint = &ambiguous.complaints[0];
     assert!(
-        refusal(&["--frame", "1"])
-            .starts_with("vmaf: option '--frame' is ambiguous; possibilities: '--frame_cnt'")
+        complaint.starts_with("vmaf: option '--frame' is ambiguous; possibilities: '--frame_cnt'"),
+        "{complaint}"
     );
+    assert_eq!((ambiguous.threads, ambiguous.ignored), (3, vec!["1".to_owned()]));
 }
 
 #[test]

@@ -54,5 +54,5 @@ Supported options:
  --help:                      print this text and exit
 
 Where libvmaf's tool crashes, reads uninitialised memory or reports success for a failure, this one gives the right
-result or an error: odd sizes, 8-bit 4:2:2 and mono Y4M are read; a truncated file, a picture too small for a metric, an
-output file that cannot be written and an unknown option end with a message and an exit code other than 0.";
+result or an error: odd sizes, 8-bit 4:2:2 and mono Y4M are read; a truncated file, a picture too small for a metric and
+an output file that cannot be written end with a message and an exit code other than 0.";

@@ -7,12 +7,14 @@ mod bootstrap;
 mod builtin;
 mod choice;
 mod json;
+mod lenient;
 mod spec;
 mod svm;
 #[cfg(test)]
 mod tests;
 mod transform;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use visus_video::budget::{Budget, Reservation};
 
@@ -20,6 +22,7 @@ pub use bootstrap::{BootstrapScores, SUFFIXES as BOOTSTRAP_SUFFIXES};
 pub use builtin::{BUILTIN, Builtin, builtin};
 pub use choice::automatic;
 pub use json::LoadError;
+pub use lenient::known_options;
 pub use spec::{ModelFlags, ModelSource, ModelSpec, Overload, SpecError, normalised_number};
 use svm::Svm;
 pub use transform::{Clip, Transform};
@@ -146,16 +149,7 @@ pub struct NamedModel {
 impl NamedModel {
     /// Loads what the specification asks for.
     pub fn load(spec: &ModelSpec) -> Result<Self, LoadError> {
-        let (label, text) = match &spec.source {
-            ModelSource::Version(version) => {
-                let found = builtin(version).ok_or_else(|| LoadError::NoSuchVersion {
-                    version: version.clone(),
-                    known: known_versions(),
-                })?;
-                (version.clone(), found.text())
-            }
-            ModelSource::Path(path) => (path.display().to_string(), read_text(path)?.into()),
-        };
+        let (label, text) = label_and_text(&spec.source)?;
         Self::from_json(spec, label, &text)
     }
 
@@ -201,6 +195,17 @@ impl NamedModel {
             scores.extend([bootstrap.bagging, bootstrap.stddev, bootstrap.low, bootstrap.high]);
         }
         scores
+    }
+}
+
+/// What stands for a model in messages, and its JSON text.
+fn label_and_text(source: &ModelSource) -> Result<(String, Cow<'static, str>), LoadError> {
+    match source {
+        ModelSource::Version(version) => {
+            let missing = || LoadError::NoSuchVersion { version: version.clone(), known: known_versions() };
+            Ok((version.clone(), builtin(version).ok_or_else(missing)?.text()))
+        }
+        ModelSource::Path(path) => Ok((path.display().to_string(), read_text(path)?.into())),
     }
 }
 

@@ -64,9 +64,12 @@ impl Report<'_> {
         self.outcome.scores.columns()
     }
 
-    /// The listed frames that have at least one score.
+    /// The listed frames that have at least one score. Scores from elsewhere may lie beyond the frames that were scored; they
+    /// are listed, but not pooled.
     fn frames(&self) -> impl Iterator<Item = u64> + '_ {
-        let listed = (0..self.outcome.frames).step_by(self.outcome.subsample as usize);
+        let behind = |column: &Column| column.iter().last().map_or(0, |(index, _)| index + 1);
+        let end = self.columns().iter().map(behind).fold(self.outcome.frames, u64::max);
+        let listed = (0..end).step_by(self.outcome.subsample as usize);
         listed.filter(|index| self.columns().iter().any(|column| column.get(*index).is_some()))
     }
 
