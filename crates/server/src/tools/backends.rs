@@ -19,7 +19,7 @@ use crate::{Server, ToolError, text};
 pub const LIST_BACKENDS: Tool = Tool {
     name: "list_backends",
     title: "List backends",
-    description: "Reports which backends work here. The CPU always does, a GPU where its driver was found.",
+    description: "Reports which backends work here. The CPU always does.",
     set: Toolset::Core,
     hints: READS,
     fields: || LIST_FIELDS,
@@ -31,8 +31,7 @@ pub const LIST_BACKENDS: Tool = Tool {
 pub const PROBE_BACKEND: Tool = Tool {
     name: "probe_backend",
     title: "Probe a backend",
-    description: "Scores one grey frame on a backend and reports whether that works and how fast. Use it when a listed backend \
-                  fails.",
+    description: "Scores one grey frame on a backend. Use it when a listed backend fails.",
     set: Toolset::Machine,
     hints: READS,
     fields: || PROBE_FIELDS,

@@ -90,8 +90,16 @@ pub fn top_level(whole: &Schema, names: &[&str]) -> Schema {
 
 fn brief(field: &Value) -> Value {
     let mut brief = Map::new();
-    if let Some(kind) = field.get("type") {
-        brief.insert("type".to_owned(), kind.clone());
+    match (field.get("type"), field.get("anyOf").and_then(Value::as_array)) {
+        (Some(kind), _) => drop(brief.insert("type".to_owned(), kind.clone())),
+        (None, Some(choices)) => {
+            let kinds: Value = choices.iter().map(|choice| json!({ "type": choice["type"] })).collect();
+            brief.insert("anyOf".to_owned(), kinds);
+        }
+        // What may be anything is written as data or as text.
+        (None, None) => {
+            drop(brief.insert("anyOf".to_owned(), json!([{ "type": "object" }, { "type": "string" }])))
+        }
     }
     if let Some(help) = field.get("description") {
         brief.insert("description".to_owned(), help.clone());
@@ -136,7 +144,8 @@ mod tests {
         let top = Value::Object(top_level(&of::<Sample>(), &["count", "score", "parts"]));
         assert_eq!(top["properties"]["count"], json!({ "type": "integer", "description": "A count." }));
         assert_eq!(top["properties"]["parts"], json!({ "type": "array", "description": "Parts." }));
-        assert_eq!(top["properties"]["score"], json!({ "description": "A score." }));
+        let choice = json!([{ "type": "number" }, { "type": "null" }]);
+        assert_eq!(top["properties"]["score"], json!({ "anyOf": choice, "description": "A score." }));
     }
 
     #[test]
