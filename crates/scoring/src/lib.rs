@@ -13,8 +13,9 @@
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
 //!
-//! Front ends that already hold frames use a [`Session`], which frames are pushed into; those that hold sources (tuning
-//! tools read encodes they made themselves) use [`run_sources`].
+//! A front end that already holds frames resolves its [`Selection`] with [`Selection::resolve_clip`] and pushes frames into a
+//! [`PushSession`] of the resolved plan; one that holds sources (tuning tools read encodes they made themselves) calls
+//! [`run_sources`].
 #![forbid(unsafe_code)]
 
 pub mod backend;
@@ -39,3 +40,4 @@ pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
 pub use video::Video;
+pub use visus_engine::PushSession;
