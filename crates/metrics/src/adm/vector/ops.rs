@@ -38,8 +38,8 @@ pub trait AdmVector: Vector {
     fn mul32(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// The sum of the products of the two words of each lane. Not all four may be -32768.
     fn products(self, a: Self::Int, b: Self::Int) -> Self::Int;
-    /// The same as [`dot`](Vector::dot), but on AVX2 the compiler is free to arrange it: ADM's filters are short, and
-    /// folding their loads into the multiplications saves a twentieth of the instructions.
+    /// The same as [`dot`](Vector::dot), but on AVX2 the compiler is free to arrange it: ADM's filters are short, so that it
+    /// can fold their loads into the multiplications.
     fn add_products(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int;
 
     // Between words and lanes.
