@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
-cargo xtask check     what needs nothing installed: format, lints, tidy and the tests below the front ends
+cargo xtask check     what needs nothing installed: format, lints, tidy and the unit tests
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
