@@ -9,7 +9,9 @@
 #include "emulate.h"
 
 #include "../../kernels/adm.cu"
+#include "../../kernels/cambi.cu"
 #include "../../kernels/motion.cu"
+#include "../../kernels/speed.cu"
 #include "../../kernels/vif.cu"
 
 typedef int CUresult;
@@ -59,6 +61,16 @@ static Function functions[] = {
     KERNEL(adm_mask_long, MaskArguments),
     KERNEL(adm_mask_long_aim, MaskArguments),
     KERNEL(adm_total, TotalArguments),
+    KERNEL(cambi_load_u8, CambiLoadArguments),
+    KERNEL(cambi_load_u16, CambiLoadArguments),
+    KERNEL(cambi_filter, CambiArguments),
+    KERNEL(cambi_contrast, CambiArguments),
+    KERNEL(cambi_coarse, CambiArguments),
+    KERNEL(cambi_fine, CambiArguments),
+    KERNEL(cambi_total, CambiArguments),
+    KERNEL(speed_front_u8, SpeedArguments),
+    KERNEL(speed_front_u16, SpeedArguments),
+    KERNEL(speed_statistic, SpeedArguments),
     {"log2_table", [](void** p) { log2_table(*(i32**)p[0]); }},
 };
 
