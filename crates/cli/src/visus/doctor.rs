@@ -6,9 +6,8 @@ use visus_child::Protections;
 use visus_server::config::{Config, Flags, environment};
 use visus_tune::cache::Cache;
 
-use super::args::DoctorArgs;
-use super::mcp;
 use super::score::print_all;
+use super::server_args::DoctorArgs;
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ impl Finding {
 
 pub fn run(args: &DoctorArgs) -> Result<()> {
     let config =
-        Config::read(&Flags { http: true, launcher: mcp::launcher(), ..Flags::default() }, &environment)?;
+        Config::read(&Flags { http: true, launcher: super::launcher(), ..Flags::default() }, &environment)?;
     let mut findings = protections(Protections::detect());
     findings.push(descriptors());
     findings.push(ffmpeg());
