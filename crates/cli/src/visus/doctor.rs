@@ -39,7 +39,7 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     let mut findings = protections(Protections::detect());
     findings.push(descriptors());
     findings.push(ffmpeg());
-    findings.push(Finding::ok("gpu", "none is used: scores are computed on the processor"));
+    findings.push(gpu());
     findings.push(memory(&config));
     findings.push(roots(&config));
     findings.push(writing(&config));
@@ -126,6 +126,13 @@ fn ffmpeg() -> Finding {
             error.to_string(),
             "without it Y4M and raw video are scored; set VISUS_FFMPEG and VISUS_FFPROBE if it is not on PATH",
         ),
+    }
+}
+
+fn gpu() -> Finding {
+    match visus_scoring::backend::probe("cuda") {
+        Ok(device) => Finding::ok("gpu", device),
+        Err(reason) => Finding::ok("gpu", format!("{reason}; scores are computed on the processor")),
     }
 }
 
