@@ -42,6 +42,12 @@ impl Gpu {
         Ok(Self::new(Arc::new(device)))
     }
 
+    /// The same, tested before its first use with a driver; what has passed is remembered in the folder.
+    pub fn cuda_tested(index: usize, folder: Option<&std::path::Path>) -> Result<Self, DeviceError> {
+        let device = visus_gpu::cuda::CudaDevice::open_tested(index, folder)?;
+        Ok(Self::new(Arc::new(device)))
+    }
+
     pub fn new(device: Arc<dyn visus_gpu::Device>) -> Self {
         Self { device, device_bytes: Limits::default().device_bytes }
     }

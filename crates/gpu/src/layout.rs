@@ -107,8 +107,7 @@ impl Layout {
         let detail = cutter.cut(detail.unwrap_or(0));
         let (width, height) = if work.needs_chroma() { work.format.plane_size(1) } else { (0, 0) };
         let chroma = Size::new(width, height);
-        let chroma_planes =
-            cutter.cut(SPEED_PLANES * (chroma.area() * sample_bytes).next_multiple_of(ALIGN));
+        let chroma_planes = cutter.cut(SPEED_PLANES * (chroma.area() * sample_bytes).next_multiple_of(ALIGN));
         let decimated = |[width, height]: [usize; 2]| SPEED_PLANES * 4 * width * height;
         let speed = work.speed.iter().map(|speed| cutter.cut_tight(decimated(speed.decimated))).collect();
         let mut cambi: Vec<CambiLayout> =

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use visus_metrics::device::{AdmSums, CambiSums, SpeedPlane, VifSums};
 
-use crate::arguments::{
-    BAND_SUMS, CAMBI_SCALES, MAX_GAINS, SPEED_COVARIANCES, SPEED_PLANES, VIF_SCALE_SUMS,
-};
+use crate::arguments::{BAND_SUMS, CAMBI_SCALES, MAX_GAINS, SPEED_COVARIANCES, SPEED_PLANES, VIF_SCALE_SUMS};
 use crate::work::Work;
 
 const SCALES: usize = 4;
@@ -137,8 +135,7 @@ impl PairSums {
         let words = &self.words[self.layout.speed(variant)..];
         let floats: &[f32] = bytemuck::cast_slice(words);
         std::array::from_fn(|plane| {
-            let (covariance, field) =
-                floats[plane * self.layout.speed_plane..].split_at(SPEED_COVARIANCES);
+            let (covariance, field) = floats[plane * self.layout.speed_plane..].split_at(SPEED_COVARIANCES);
             SpeedPlane { covariance, field: &field[..self.layout.speed_field] }
         })
     }

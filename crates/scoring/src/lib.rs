@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod cache;
 pub mod cpu;
 mod error;
 mod handle;
@@ -32,6 +33,7 @@ mod selection;
 mod video;
 
 pub use backend::BackendRequest;
+pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use handle::{ModelFile, OpenedFile};
 pub use open::{OpenVideos, Prepared, open_one};

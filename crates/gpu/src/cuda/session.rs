@@ -71,7 +71,9 @@ impl CudaSession {
         limits: Limits,
     ) -> Result<Self, DeviceError> {
         let slots = limits.slots.max(1);
-        let allowed = limits.device_bytes / slots;
+        // Others may have taken most of the device's memory: then batches are smaller.
+        let available = context.free_memory()? / 10 * 9;
+        let allowed = limits.device_bytes.min(available) / slots;
         let most = limits.batch.clamp(1, MAX_BATCH);
         let layout = Layout::within(&work, most, allowed)
             .ok_or_else(|| DeviceError::Budget { needed: Layout::new(&work, 1).total, allowed })?;
@@ -135,7 +137,11 @@ impl CudaSession {
             self.copy(slot, &pair.distorted, self.layout.plane(n, 1), held)?;
             if self.work.needs_chroma() {
                 for (plane, picture) in [&pair.reference, &pair.distorted].into_iter().enumerate() {
-                    self.copy_chroma(slot, picture, [0, 1].map(|n_plane| self.layout.chroma_plane(n, 2 * plane + n_plane)))?;
+                    self.copy_chroma(
+                        slot,
+                        picture,
+                        [0, 1].map(|n_plane| self.layout.chroma_plane(n, 2 * plane + n_plane)),
+                    )?;
                 }
             }
         }
@@ -182,9 +188,16 @@ impl CudaSession {
     }
 
     /// Both chroma planes; the picture is held already.
-    fn copy_chroma(&self, slot: &Slot, picture: &SharedFrame, offsets: [usize; 2]) -> Result<(), DeviceError> {
+    fn copy_chroma(
+        &self,
+        slot: &Slot,
+        picture: &SharedFrame,
+        offsets: [usize; 2],
+    ) -> Result<(), DeviceError> {
         let planes = offsets.into_iter().zip(1..);
-        planes.map(|(offset, plane)| self.copy_plane(slot, picture, plane, &self.layout.chroma, offset)).collect()
+        planes
+            .map(|(offset, plane)| self.copy_plane(slot, picture, plane, &self.layout.chroma, offset))
+            .collect()
     }
 
     fn copy_plane(

@@ -7,8 +7,8 @@ mod v1;
 use visus_metrics::device::{AdmScale, AdmTask};
 
 use crate::arguments::{
-    BAND_SUMS, Cambi, CambiLoad, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Speed, Statistic,
-    THREADS, Total, Wavelet,
+    BAND_SUMS, Cambi, CambiLoad, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Speed,
+    Statistic, THREADS, Total, Wavelet,
 };
 use crate::layout::{self, Layout, coefficient_bytes};
 use crate::work::Work;

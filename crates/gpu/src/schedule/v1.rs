@@ -58,7 +58,8 @@ impl Schedule<'_> {
         });
         let kernel = if self.is_wide() { Kernel::CambiLoadU16 } else { Kernel::CambiLoadU8 };
         let [across, down] = CAMBI_LOAD_TILE.map(|side| side as u32);
-        let grid = [(luma.width as u32).div_ceil(across), (luma.height as u32).div_ceil(down), self.pairs as u32];
+        let grid =
+            [(luma.width as u32).div_ceil(across), (luma.height as u32).div_ceil(down), self.pairs as u32];
         Launch { kernel, grid, threads: THREADS, arguments }
     }
 

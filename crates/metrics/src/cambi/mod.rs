@@ -210,8 +210,7 @@ impl Metric for Cambi {
         let format = &clip.format;
         let geometry = Geometries::new(&self.options, format).ok()?.encode;
         let max = self.options.double("cambi_max_val");
-        let task =
-            CambiTask::new(&geometry, &self.steps, format, self.undithers(format), self.share(), max)?;
+        let task = CambiTask::new(&geometry, &self.steps, format, self.undithers(format), self.share(), max)?;
         (!self.full_reference).then(|| DeviceTask::Cambi(Box::new(task)))
     }
 }

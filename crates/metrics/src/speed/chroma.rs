@@ -2,10 +2,10 @@
 
 use visus_video::Chroma;
 
+use super::device::SpeedTask;
 use super::front::Source;
 use super::score::Weighting;
 use super::stats::Singular;
-use super::device::SpeedTask;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
 use crate::device::DeviceTask;
 use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};

@@ -41,7 +41,10 @@ const METRICS: &[NamedMetric] = &[
 /// brings about.
 const METRICS_V1: &[NamedMetric] = &[
     ("cambi", &[]),
-    ("cambi", &[("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06"), ("cambi_max_val", "17")]),
+    (
+        "cambi",
+        &[("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06"), ("cambi_max_val", "17")],
+    ),
     ("cambi", &[("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06")]),
     ("cambi", &[("max_log_contrast", "1"), ("topk", "0.05"), ("eotf", "pq")]),
     ("cambi", &[("max_log_contrast", "0"), ("enc_bitdepth", "10"), ("tvi_threshold", "0.01")]),
@@ -85,20 +88,26 @@ const DEPTHS: &[u8] = &[8, 9, 10, 12, 14, 15, 16];
 /// Frames of a clip.
 const FRAMES: u32 = 5;
 
-/// Compares and prints a line for every format. With `few`, only what an emulated device computes in seconds.
-pub fn run(few: bool) -> Result<(), Failure> {
+/// Compares and prints a line for every format. With `few`, only what an emulated device computes in seconds; of
+/// the formats, only those whose number leaves the rest `part` when it is divided by `parts`.
+pub fn run(few: bool, [part, parts]: [usize; 2]) -> Result<(), Failure> {
     let device = crate::device()?;
     println!("{} against the CPU ({:?})", device.info().name, Level::detect());
     let mut rows = Vec::new();
     let sizes = if few { [FEW_SIZES, FEW_SIZES_V1] } else { [SIZES, SIZES_V1] };
     let sets = [(METRICS, Chroma::C400, sizes[0]), (METRICS_V1, Chroma::C420, sizes[1])];
-    let mut differences = 0;
+    let (mut differences, mut number) = (0, 0);
     for (names, chroma, sizes) in sets {
         let metrics: Result<Vec<_>, _> = names.iter().map(|(name, options)| metric(name, options)).collect();
         let set = Set { names, metrics: metrics? };
         for (width, height) in sizes {
             for depth in depths(few, *width) {
-                let counts = compare_format(&device, Format::new(*width, *height, chroma, *depth)?, &set, few)?;
+                number += 1;
+                if number % parts != part {
+                    continue;
+                }
+                let counts =
+                    compare_format(&device, Format::new(*width, *height, chroma, *depth)?, &set, few)?;
                 differences += counts.differences;
                 rows.push(vec![
                     format!("{width}x{height}, {depth} bit"),
