@@ -65,16 +65,15 @@ impl Lane for SharedLane {
         let failed = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let (sender, receiver) = bounded(self.lanes.len());
-            let spawn = |(role, lane): &mut (Role, Box<dyn Lane>)| {
-                let (role, mut queue) = (role.clone(), QueuedJobs::new(receiver.clone(), None));
-                let failed = &failed;
-                scope.spawn(move || {
-                    let worked = guarded(&role, || lane.work(&mut queue, rows));
+            let mut threads = Vec::new();
+            for (role, lane) in &mut self.lanes {
+                let (mut queue, failed) = (QueuedJobs::new(receiver.clone(), None), &failed);
+                threads.push(scope.spawn(move || {
+                    let worked = guarded(role, || lane.work(&mut queue, rows));
                     failed.fetch_or(worked.is_err(), Ordering::Relaxed);
                     worked
-                })
-            };
-            let threads: Vec<_> = self.lanes.iter_mut().map(spawn).collect();
+                }));
+            }
             drop(receiver);
             while !failed.load(Ordering::Relaxed) {
                 let Some(job) = jobs.next() else { break };
