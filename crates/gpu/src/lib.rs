@@ -15,7 +15,7 @@ mod device;
 mod error;
 mod layout;
 mod schedule;
-pub mod selftest;
+mod selftest;
 mod sums;
 mod work;
 

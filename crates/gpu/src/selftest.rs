@@ -71,7 +71,7 @@ fn remember(folder: &Path, known: &str, line: &str) {
 }
 
 /// Compares every number of the device with the CPU's.
-pub fn self_test(device: &dyn Device) -> Result<(), DeviceError> {
+fn self_test(device: &dyn Device) -> Result<(), DeviceError> {
     for depth in DEPTHS {
         let refused = |error: &dyn std::fmt::Display| DeviceError::SelfTest { reason: error.to_string() };
         let format = Format::new(SIZE[0], SIZE[1], Chroma::C420, depth).map_err(|error| refused(&error))?;

@@ -29,7 +29,7 @@ pub struct CudaDevices(u64);
 
 impl CudaDevices {
     /// The numbers, rising.
-    pub fn numbers(self) -> impl Iterator<Item = usize> {
+    fn numbers(self) -> impl Iterator<Item = usize> {
         (0..u64::BITS as usize).filter(move |number| self.0 >> number & 1 == 1)
     }
 

@@ -194,10 +194,10 @@ impl CudaSession {
         picture: &SharedFrame,
         offsets: [usize; 2],
     ) -> Result<(), DeviceError> {
-        let planes = offsets.into_iter().zip(1..);
-        planes
-            .map(|(offset, plane)| self.copy_plane(slot, picture, plane, &self.layout.chroma, offset))
-            .collect()
+        let mut planes = offsets.into_iter().zip(1..);
+        planes.try_for_each(|(offset, plane)| {
+            self.copy_plane(slot, picture, plane, &self.layout.chroma, offset)
+        })
     }
 
     fn copy_plane(
