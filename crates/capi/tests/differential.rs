@@ -1,7 +1,7 @@
 //! Our library against the real one: the same random sequences of calls on both, and the same results, error codes and logs.
 //!
 //! `cargo xtask test` brings the real library; without it nothing is compared, and the test says so. The variable
-//! `VISUS_SEQUENCES` sets how many sequences there are; otherwise it is ten thousand.
+//! `VISUS_SEQUENCES` sets how many sequences there are.
 //!
 //! Deliberately different, and therefore not in the sequences: calls that crash libvmaf (null strings, sizes that are too small
 //! for a metric, stale objects), extractors that are added after the first pair, frame numbers with gaps, scores that are
@@ -13,11 +13,10 @@ mod api;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use api::{Api, CollectionScore, Configuration, PictureConfiguration, QUIET, c};
 
-/// How many sequences are compared.
+/// How many sequences are compared, unless `VISUS_SEQUENCES` says otherwise.
 const SEQUENCES: u64 = 10_000;
 
 fn real() -> Option<PathBuf> {
@@ -356,27 +355,23 @@ fn the_same_answers_as_libvmaf() {
         return;
     };
     let (real, ours) = (Api::load(&path), Api::ours());
-    let wanted: Option<u64> = std::env::var("VISUS_SEQUENCES").ok().and_then(|text| text.parse().ok());
-    let (started, wanted) = (Instant::now(), wanted.unwrap_or(SEQUENCES));
-    // Sequences know nothing of each other, so every core takes its share.
+    let wanted = std::env::var("VISUS_SEQUENCES").ok().and_then(|text| text.parse().ok());
+    let wanted = wanted.unwrap_or(SEQUENCES);
     let next = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    match next.fetch_add(1, Ordering::Relaxed) {
-                        seed if seed < wanted => compare(&real, &ours, seed),
-                        _ => break,
-                    }
-                }
-            });
+    let compare = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= wanted {
+                break;
+            }
+            compare_sequence(&real, &ours, seed);
         }
-    });
-    println!("{wanted} sequences, all equal, in {:.0} s", started.elapsed().as_secs_f64());
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(compare))));
 }
 
-/// One sequence on both libraries.
-fn compare(real: &Api, ours: &Api, seed: u64) {
+fn compare_sequence(real: &Api, ours: &Api, seed: u64) {
     let (expected, got) = (sequence(real, seed), sequence(ours, seed));
     for (step, (expected, answer)) in expected.iter().zip(&got).enumerate() {
         assert!(answer == expected, "{}", difference(seed, &got[..step], answer, expected));
