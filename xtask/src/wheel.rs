@@ -15,7 +15,15 @@ pub fn test() -> Result<()> {
     python::prepare(&root)?;
     let wheel = build(&root)?;
     let mut install = python::tool(&root, "python");
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]);
+    install.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--force-reinstall",
+        "--no-deps",
+    ]);
     run(install.arg(&wheel))?;
     let mut pytest = python::tool(&root, "python");
     pytest.args(["-m", "pytest", "--durations=5"]).args(std::env::args().skip(2));
@@ -39,7 +47,8 @@ fn build(root: &Path) -> Result<PathBuf> {
     maturin.args(["build", "--quiet", "--locked", "--profile", "dev", "--compatibility", "linux", "--out"]);
     run(maturin.arg(&folder).current_dir(root.join("python")))?;
     let wheels = std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path());
-    match &wheels.filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect::<Vec<_>>()[..] {
+    match &wheels.filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect::<Vec<_>>()[..]
+    {
         [wheel] if wheel.to_string_lossy().contains("cp310-abi3") => Ok(wheel.clone()),
         found => bail!("one wheel for every Python from 3.10 on was expected, but there are {found:?}"),
     }

@@ -96,8 +96,7 @@ fn generated(folder: &Path) -> Vec<Pair> {
 /// The golden pairs that are Y4M and the same on all of libvmaf's own paths.
 fn golden(folder: &Path) -> Vec<Pair> {
     let Some(golden) = std::env::var_os("VISUS_GOLDEN").map(PathBuf::from) else { return Vec::new() };
-    let manifest: Value =
-        serde_json::from_slice(&fs::read(golden.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value = serde_json::from_slice(&fs::read(golden.join("manifest.json")).unwrap()).unwrap();
     let cases = manifest["cases"].as_array().unwrap();
     let text = |case: &Value, key: &str| case[key].as_str().unwrap_or_default().to_owned();
     let differs = |pair: &str| {
@@ -129,7 +128,9 @@ fn unpacked(file: &Path, folder: &Path) -> PathBuf {
     }
     let mut out = Vec::new();
     match file.extension().is_some_and(|ending| ending == "zst") {
-        true => drop(ruzstd::decoding::StreamingDecoder::new(&bytes[..]).unwrap().read_to_end(&mut out).unwrap()),
+        true => {
+            drop(ruzstd::decoding::StreamingDecoder::new(&bytes[..]).unwrap().read_to_end(&mut out).unwrap())
+        }
         false => out = bytes,
     }
     fs::write(&path, out).unwrap();
@@ -195,7 +196,10 @@ fn the_filter_writes_the_same_logs_with_either_library() {
     let required = std::env::var("VISUS_REQUIRE").unwrap_or_default();
     let Some(python) = python(&wheel) else {
         assert!(!required.split(',').any(|name| name == "pyav"), "no Python loads {}", wheel.display());
-        eprintln!("!!! no Python from 3.12 on loads PyAV from {}: ITS FILTER IS NOT COMPARED", wheel.display());
+        eprintln!(
+            "!!! no Python from 3.12 on loads PyAV from {}: ITS FILTER IS NOT COMPARED",
+            wheel.display()
+        );
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -44,7 +44,8 @@ impl Planes<'_> {
             let layout = PlaneLayout { offset: 0, stride: memory.stride };
             planes.push((Box::new(memory), layout));
         }
-        let frame = Frame::wrap_apart(*format, planes).map_err(|error| Failure::request(error.to_string()))?;
+        let frame =
+            Frame::wrap_apart(*format, planes).map_err(|error| Failure::request(error.to_string()))?;
         Ok(Given { frame, copy: self.copy })
     }
 }

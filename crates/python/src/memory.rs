@@ -37,14 +37,17 @@ impl PlaneMemory {
             let found = interface.get_item(name)?;
             found.ok_or_else(|| Failure::request(format!("the array does not tell its {name}")).into())
         };
-        let (address, _): (usize, bool) = PyResult::<Bound<'_, PyAny>>::and_then(entry("data"), |data| data.extract())?;
+        let (address, _): (usize, bool) =
+            PyResult::<Bound<'_, PyAny>>::and_then(entry("data"), |data| data.extract())?;
         let (height, width): (usize, usize) = entry("shape")?.extract()?;
         let kind: String = entry("typestr")?.extract()?;
         let strides: Option<(isize, isize)> =
             interface.get_item("strides")?.map(|strides| strides.extract()).transpose()?.flatten();
         let native = if cfg!(target_endian = "big") { ">u2" } else { "<u2" };
         if kind != if sample_bytes == 1 { "|u1" } else { native } {
-            return Err(Failure::request(format!("samples of type {kind} are not {sample_bytes} bytes")).into());
+            return Err(
+                Failure::request(format!("samples of type {kind} are not {sample_bytes} bytes")).into()
+            );
         }
         let row = width * sample_bytes;
         let (down, across) = strides.unwrap_or((row as isize, sample_bytes as isize));

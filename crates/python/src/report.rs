@@ -36,7 +36,12 @@ impl Report {
         Self {
             json: report.json(),
             frames: report.listed().map(|index| (outcome.first_frame + index) as i64).collect(),
-            columns: outcome.scores.columns().iter().map(|column| (column.name().to_owned(), values(column))).collect(),
+            columns: outcome
+                .scores
+                .columns()
+                .iter()
+                .map(|column| (column.name().to_owned(), values(column)))
+                .collect(),
             main: result.main_column(),
         }
     }

@@ -168,8 +168,8 @@ impl TuneOptions {
             return Ok(Cache::temporary()?);
         }
         let folder = self.cache_dir.clone().or_else(Cache::usual_folder);
-        let folder =
-            folder.ok_or_else(|| Failure::request("there is no folder for the cache; name one as cache_dir"))?;
+        let folder = folder
+            .ok_or_else(|| Failure::request("there is no folder for the cache; name one as cache_dir"))?;
         Ok(Cache::open(&folder, Cache::usual_limit().map_err(Failure::request)?)?)
     }
 

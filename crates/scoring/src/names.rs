@@ -146,8 +146,7 @@ pub fn metric(text: &str) -> Result<FeatureSpec, RequestError> {
 /// Reads ffmpeg's name of a planar format, such as `yuv420p10le`: its chroma and its bits per sample.
 pub fn pixel_format(text: &str) -> Result<(Chroma, u8), RequestError> {
     let known = "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
-    let refuse =
-        || RequestError::Format(format!("'{}' is not a known format; {known}", shortened(text)));
+    let refuse = || RequestError::Format(format!("'{}' is not a known format; {known}", shortened(text)));
     let families = [
         ("yuv420p", Chroma::C420),
         ("yuvj420p", Chroma::C420),

@@ -14,11 +14,7 @@ use crate::model::{COLLECTIONS, MODELS};
 ///
 /// # Safety
 /// `out` is null or may be written through.
-unsafe fn answer<T>(
-    context: *mut c_void,
-    out: *mut T,
-    ask: impl FnOnce(&mut Context) -> Result<T>,
-) -> c_int {
+unsafe fn answer<T>(context: *mut c_void, out: *mut T, ask: impl FnOnce(&mut Context) -> Result<T>) -> c_int {
     guarded(|| {
         let context = object(&CONTEXTS, context)?;
         present(out)?;

@@ -350,8 +350,7 @@ impl std::str::FromStr for PixFmt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (chroma, depth) =
-            visus_scoring::names::pixel_format(text).map_err(|error| error.to_string())?;
+        let (chroma, depth) = visus_scoring::names::pixel_format(text).map_err(|error| error.to_string())?;
         Ok(Self { chroma, depth })
     }
 }
