@@ -37,14 +37,15 @@ pub fn test_alone() -> Result<()> {
     test()
 }
 
-/// The profile is that of the tests, so that nothing but the package itself is compiled again.
+/// Profile and features are those of the tests, so that little but the package itself is compiled again.
 fn build(root: &Path) -> Result<PathBuf> {
     let folder = target().join("wheels");
     if folder.exists() {
         std::fs::remove_dir_all(&folder)?;
     }
     let mut maturin = python::tool(root, "maturin");
-    maturin.args(["build", "--quiet", "--locked", "--profile", "dev", "--compatibility", "linux", "--out"]);
+    maturin.args(["build", "--quiet", "--locked", "--profile", "dev", "--features", "workspace-features"]);
+    maturin.args(["--compatibility", "linux", "--out"]);
     run(maturin.arg(&folder).current_dir(root.join("python")))?;
     let wheels = std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path());
     match &wheels.filter(|path| path.extension().is_some_and(|ending| ending == "whl")).collect::<Vec<_>>()[..]
