@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -56,15 +57,14 @@ def test_features_are_those_of_the_command_line(clips: Path, tmp_path: Path) -> 
     assert "adm2" in two._repr_html_() and list(two.to_pandas().columns) == two.columns == two.to_arrow().column_names
     with pytest.raises(visus.VideoError, match=r"gone\.y4m"):
         visus.features(pair[0], "gone.y4m")
-    with pytest.raises(visus.RequestError):
-        visus.features([])
+    for wrong in ([], pair[0], [(pair[0],)]):
+        with pytest.raises(visus.RequestError):
+            visus.features(wrong)
 
 
 @pytest.fixture(scope="module")
 def short(clips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clip that encoders are done with quickly."""
-    import subprocess
-
     path = tmp_path_factory.mktemp("short") / "short.y4m"
     words = ["ffmpeg", "-v", "error", "-i", str(clips / "reference.y4m"), "-frames:v", "10", "-vf", "scale=160:90"]
     subprocess.run([*words, "-pix_fmt", "yuv420p", str(path)], check=True)

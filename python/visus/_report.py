@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,17 +82,17 @@ class Report:
     @property
     def pooled(self) -> dict[str, dict[str, float]]:
         """`min`, `max`, `mean`, `harmonic_mean`, `p1`, `p5`, `p10`, `p25`, `median` and `min_frame` of every column."""
-        return self.data.get("pooled_metrics", {})
+        return self.data.get("pooled_metrics", {})  # type: ignore[no-any-return]
 
     @property
     def aggregates(self) -> dict[str, float]:
         """Numbers for the whole clip, of metrics that have such."""
-        return self.data.get("aggregate_metrics", {})
+        return self.data.get("aggregate_metrics", {})  # type: ignore[no-any-return]
 
     @property
     def notes(self) -> list[str]:
         """What a person should know: why `auto` picked its model, that both videos are the same."""
-        return self.data.get("notes", [])
+        return self.data.get("notes", [])  # type: ignore[no-any-return]
 
     @property
     def comparable(self) -> str | None:
@@ -123,10 +123,10 @@ class Report:
     def save(self, path: Path_) -> None:
         """Writes the report; the ending of the name decides: .json, .html, .svg or .png."""
         path = Path(path)
-        makers = {".json": self.json, ".html": self.html, ".svg": self.svg, ".png": self.png}
+        makers: dict[str, Callable[[], str | bytes]] = {".json": self.json, ".html": self.html, ".svg": self.svg, ".png": self.png}
         if path.suffix not in makers:
             raise RequestError(f"{path.name} must end in {', '.join(makers)}")
-        made: str | bytes = makers[path.suffix]()
+        made = makers[path.suffix]()
         path.write_bytes(made.encode() if isinstance(made, str) else made)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -320,6 +320,7 @@ def _picture(kind: str, data: bytes, alt: str) -> str:
 def _table_html(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
+
     def cell(value: Any) -> str:
         number = isinstance(value, float) and not isinstance(value, bool)
         return html.escape(f"{value:.4f}" if number else "" if value is None else str(value))

@@ -14,7 +14,7 @@ import numpy as np
 from . import _visus
 from ._errors import NotComparableError, RequestError
 from ._format import Format
-from ._options import DEFAULT_MODEL, FILE_OPTIONS, Progress, Words, file_options, score_options, words
+from ._options import DEFAULT_MODEL, FILE_OPTIONS, Progress, Words, file_options, score_options
 from ._report import Path_, Report, Table, WorstFrame, WorstFrames
 from ._scorer import Scorer
 
@@ -93,12 +93,8 @@ def _score_frames(
                 progress(done, total)
         report = scorer.finish()
     if progress is not None:
-        progress(scorer_frames(report), total)
+        progress(int(report.data["frame_count"]), total)
     return report
-
-
-def scorer_frames(report: Report) -> int:
-    return int(report.data["frame_count"])
 
 
 def _format_seen(video: Any, first: Any) -> Format:
@@ -177,7 +173,13 @@ def features(
     perhaps `key` (the row's name), `mos` (an opinion score) and arguments of `score` for this pair. A row is a pair with the means
     over its frames, or with `per_frame=True` a frame.
     """
-    pairs = [_pair(entry, files) for entry in ([(reference, distorted)] if distorted is not None else reference)]
+    if isinstance(reference, (str, os.PathLike)):
+        if distorted is None:
+            raise RequestError("a pair has a reference and a distorted video")
+        entries: Iterable[Mapping[str, Any] | Sequence[Any]] = [(reference, distorted)]
+    else:
+        entries = reference
+    pairs = [_pair(entry, files) for entry in entries]
     if not pairs:
         raise RequestError("there is no pair to measure")
     options = score_options(models, metrics, threads, 1, backend)
@@ -207,6 +209,3 @@ def models() -> list[dict[str, Any]]:
 def metrics() -> list[dict[str, Any]]:
     """The metrics, and the options of each."""
     return json.loads(_visus.metrics())  # type: ignore[no-any-return]
-
-
-__all__ = ["features", "metrics", "models", "score", "words", "worst"]

@@ -66,14 +66,14 @@ def compare(
 
     An encoder that is not there, or cannot reach a target, is a row that says so. Further arguments are those of `search`.
     """
-    scores = list(targets) if isinstance(targets, (list, tuple)) else [float(targets)]  # type: ignore[arg-type]
+    scores = list(targets) if isinstance(targets, (list, tuple)) else [float(targets)]
     asked = {"encoders": words(encoders), "targets": scores, "parallel": parallel}
     common = _common(source, model, pool, encoding)
     return Comparison(json.loads(_visus.compare(common, asked, _listener(progress), cancel or _visus.Cancel())))
 
 
 def _common(source: Path_, model: str, pool: str, given: dict[str, Any]) -> dict[str, Any]:
-    usual = {
+    usual: dict[str, Any] = {
         "format": None,
         "preset": None,
         "pix_fmt": None,

@@ -8,9 +8,10 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Exact versions, so that figures do not change by themselves.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "av==18.1.0",
     "maturin==1.16.0",
+    "mypy==2.4.1",
     "numpy==2.4.6",
     "onnx==1.23.2",
     "onnxruntime==1.31.1",

@@ -25,6 +25,11 @@ pub fn test() -> Result<()> {
         "--no-deps",
     ]);
     run(install.arg(&wheel))?;
+    let mut types = python::tool(&root, "python");
+    types
+        .args(["-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir"])
+        .arg(target().join("mypy"));
+    run(types.arg("visus").current_dir(root.join("python")))?;
     let mut pytest = python::tool(&root, "python");
     pytest.args(["-m", "pytest", "--durations=5"]).args(std::env::args().skip(2));
     pytest.current_dir(root.join("python")).env("VISUS_BIN", target().join("debug/visus"));

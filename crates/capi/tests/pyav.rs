@@ -80,7 +80,7 @@ fn generated(folder: &Path) -> Vec<Pair> {
     ];
     let pair = |(width, height, chroma, depth): (usize, usize, Chroma, u8)| {
         let format = Format::new(width, height, chroma, depth).unwrap();
-        let reference = Clip::scene(format, 4, u64::from(depth) + width as u64);
+        let reference = Clip::scene(format, 4, u32::from(depth) + width as u32);
         let distorted = reference.clone().distorted(Distortion::Blocking { step: 30 });
         let name = format!("{width}x{height}-{}-{depth}", chroma.to_string().replace(':', ""));
         let write = |side: &str, clip: &Clip| {
@@ -92,6 +92,9 @@ fn generated(folder: &Path) -> Vec<Pair> {
     };
     formats.into_iter().map(pair).collect()
 }
+
+/// On smaller pictures libvmaf crashes, or its integer ADM reads memory that it did not write; ours refuses them.
+const SMALLEST: u64 = 33;
 
 /// The golden pairs that are Y4M and the same on all of libvmaf's own paths.
 fn golden(folder: &Path) -> Vec<Pair> {
@@ -107,7 +110,9 @@ fn golden(folder: &Path) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for case in cases.iter().filter(|case| text(case, "container") == "y4m") {
         let name = text(case, "pair");
-        if pairs.iter().any(|pair| pair.name == name) || differs(&name) {
+        let side = |key: &str| case[key].as_u64().unwrap_or(0);
+        let crashes = side("width") < SMALLEST || side("height") < SMALLEST;
+        if pairs.iter().any(|pair| pair.name == name) || differs(&name) || crashes {
             continue;
         }
         let [reference, distorted] =
@@ -126,20 +131,19 @@ fn unpacked(file: &Path, folder: &Path) -> PathBuf {
     if path.exists() {
         return path;
     }
-    let mut out = Vec::new();
-    match file.extension().is_some_and(|ending| ending == "zst") {
-        true => {
-            drop(ruzstd::decoding::StreamingDecoder::new(&bytes[..]).unwrap().read_to_end(&mut out).unwrap())
-        }
-        false => out = bytes,
+    if file.extension().is_some_and(|ending| ending == "zst") {
+        let mut out = Vec::new();
+        ruzstd::decoding::StreamingDecoder::new(&bytes[..]).unwrap().read_to_end(&mut out).unwrap();
+        fs::write(&path, out).unwrap();
+    } else {
+        fs::write(&path, bytes).unwrap();
     }
-    fs::write(&path, out).unwrap();
     path
 }
 
-/// What the filter is asked for: the formats of the log, models, features and threads.
+/// What the filter is asked for. No threads: with them the order of libvmaf's columns varies.
 const OPTIONS: &[(&str, &[(&str, &str)])] = &[
-    ("json", &[("feature", "name=psnr|name=float_ssim"), ("n_threads", "2")]),
+    ("json", &[("feature", "name=psnr|name=float_ssim")]),
     ("xml", &[("model", "version=vmaf_v0.6.1neg\\:name=neg|version=vmaf_4k_v0.6.1\\:name=uhd")]),
     ("csv", &[("n_subsample", "2"), ("pool", "harmonic_mean")]),
     ("sub", &[("feature", "name=psnr_hvs")]),
