@@ -10,6 +10,7 @@ use visus_video::Interlacing;
 use crate::sync::bars;
 use crate::sync::findings::{Alternative, Findings, Laid, Sync, frames};
 use crate::sync::pairer::CERTAIN;
+use crate::sync::plan::Start;
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.
@@ -268,7 +269,7 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: &[O
         }
         Some(_) => {}
     }
-    offset(found, findings, start.confidence);
+    offset(found, findings, start);
     brightness(found, findings);
     gaps(found, findings, facts);
     recheck(found, findings);
@@ -279,13 +280,17 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: &[O
     }
 }
 
-fn offset(found: &mut Comparability, findings: &Findings, confidence: f32) {
+/// Below this confidence a start is a guess, whatever else speaks for it.
+const GUESSED: f32 = 0.15;
+
+fn offset(found: &mut Comparability, findings: &Findings, start: Start) {
+    let confidence = start.confidence;
     if findings.offset() != 0 {
         let words = findings.words();
         let first = words.split(';').next().unwrap_or_default();
         found.yes("offset", format!("{first}; frames are paired accordingly"));
     }
-    if confidence < CERTAIN {
+    if confidence < GUESSED || confidence < CERTAIN && start.doubtful {
         found.warn(
             "ambiguous",
             format!("where the two begin cannot be told for sure (confidence {confidence:.2}): the scene is still, repeats itself, or is coded too coarsely"),

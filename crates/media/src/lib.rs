@@ -27,6 +27,7 @@ mod rgb;
 mod scale;
 mod share;
 mod sync;
+mod timestamps;
 mod tools;
 pub mod worst;
 

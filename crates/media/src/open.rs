@@ -14,7 +14,7 @@ use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
 use crate::sync::findings::Sync;
-use crate::sync::{self, Request, Stream};
+use crate::sync::{self, Lengths, Request, Stream};
 use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Probe, Tools};
 
 /// How a pair is opened.
@@ -180,7 +180,7 @@ impl Probed {
         let conversions = self.conversions(target, options.scaler);
         let request = Request {
             sync: options.sync,
-            agree: self.agree(options.skip),
+            lengths: self.lengths(options.skip),
             scan: self.scan(options, &decode),
             halt,
             cancel: options.cancel.clone(),
@@ -202,7 +202,7 @@ impl Probed {
     }
 
     /// Whether both have the same length and rate, which they would not have if one had been edited.
-    fn agree(&self, skip: [u64; 2]) -> bool {
+    fn lengths(&self, skip: [u64; 2]) -> Lengths {
         let frames = |side: usize| self.facts[side].frames.map(|frames| frames.saturating_sub(skip[side]));
         let variable = |facts: &Facts| facts.probe.as_ref().is_some_and(|probe| probe.variable_rate);
         let rates = self.facts.each_ref().map(Facts::rate);
@@ -210,7 +210,12 @@ impl Probed {
             [Some(reference), Some(distorted)] => (reference / distorted - 1.0).abs() < 0.001,
             _ => true,
         };
-        frames(0).is_some() && frames(0) == frames(1) && (same_rate || self.facts.iter().any(variable))
+        let counted = |facts: &Facts| facts.probe.as_ref().is_none_or(|probe| probe.counted);
+        match (frames(0), frames(1)) {
+            (Some(a), Some(b)) if a == b && (same_rate || self.facts.iter().any(variable)) => Lengths::Agree,
+            (Some(a), Some(b)) if a != b && self.facts.iter().all(counted) => Lengths::Differ,
+            _ => Lengths::Unknown,
+        }
     }
 
     /// How both are read once more, if pairing asks for it.
@@ -219,6 +224,7 @@ impl Probed {
             input: self.inputs[side].clone(),
             probe: self.facts[side].probe.clone(),
             range: range(&self.facts[side]),
+            rate: self.facts[side].rate(),
             skip: options.skip[side],
         });
         let tools = self.tools.clone();

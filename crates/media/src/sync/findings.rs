@@ -489,8 +489,14 @@ mod tests {
 
     #[test]
     fn words_for_people() {
-        let start =
-            Start { skip_reference: 5, skip_distorted: 0, confidence: 0.98, likeness: Some(0.99), pairs: 50 };
+        let start = Start {
+            skip_reference: 5,
+            skip_distorted: 0,
+            confidence: 0.98,
+            likeness: Some(0.99),
+            pairs: 50,
+            doubtful: false,
+        };
         let mut findings = Findings { start: Some(start), ..Findings::default() };
         findings.add_missing(40, 35);
         assert_eq!(
