@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 use visus_video::Interlacing;
 
 use crate::sync::bars;
-use crate::sync::findings::{Alternative, Findings, Laid, Sync, frames};
+use crate::sync::findings::{Findings, Sync, frames};
+use crate::sync::log::Laid;
 use crate::sync::pairer::CERTAIN;
 use crate::sync::plan::Start;
+use crate::sync::runs::{Alternative, DoubtfulRun};
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.
@@ -370,15 +372,19 @@ const BLENDED_SHARE: f64 = 0.03;
 fn doubts(found: &mut Comparability, findings: &Findings) {
     let share = |count: u64| count as f64 / findings.pairs.max(1) as f64;
     let doubtful = share(findings.doubtful.frames);
-    if let Some((first, other)) = findings.doubtful.listed.first() {
+    if let Some(DoubtfulRun { run: first, alternative, .. }) = findings.doubtful.listed.first() {
         let last = first.distorted + first.count - 1;
-        let other = match other {
+        let other = match alternative {
             Alternative::Shift(shift) => format!("a shift by {shift:+} frames of the reference"),
             Alternative::Alone => "that they have no counterpart".to_owned(),
         };
+        let change = findings.doubtful.mean_change(findings.pairs);
+        let change = change.map_or(String::new(), |change| {
+            format!(" Paired the other way, they would change the mean of all pairs by {change:+.2}.")
+        });
         let text = format!(
             "the pairing of {:.1} % of the pairs is doubtful: another one explains the pictures nearly as well (first in frames \
-             {} to {last} of the distorted video: {other}); see `pairing.doubtful` for all",
+             {} to {last} of the distorted video: {other}); see `pairing.doubtful` for all.{change}",
             100.0 * doubtful,
             first.distorted
         );

@@ -32,7 +32,7 @@ mod tools;
 pub mod worst;
 
 pub use compare::{Comparability, Reason, Verdict};
-pub use control::{Control, OpenPair};
+pub use control::{Control, OpenPair, Otherwise};
 pub use convert::{Converter, Shape};
 pub use decode::{DecodeOptions, Decoder};
 pub use error::MediaError;
@@ -45,6 +45,7 @@ pub use probe::Probe;
 pub use rgb::{Matrix, RgbTarget};
 pub use scale::Scaler;
 pub use share::{JoinedPairing, join_shares};
-pub use sync::findings::{Alternative, Doubts, Findings, Run, Runs, Sync};
+pub use sync::findings::{Findings, Sync};
 pub use sync::plan::Start;
+pub use sync::runs::{Alternative, DoubtfulRun, Doubts, Run, Runs};
 pub use tools::{DEFAULT_LIMIT, Launch, MAX_PIXELS, Tools};

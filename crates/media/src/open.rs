@@ -32,6 +32,8 @@ pub struct PairOptions {
     pub hwaccel: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
     pub skip: [u64; 2],
+    /// The pairs to read, where they are known: by their numbers behind what is left out, both of which grow from pair to pair.
+    pub pairs: Option<Vec<(u64, u64)>>,
     pub launch: Launch,
     /// What the pair is opened for: it stands in the sentence about a missing ffmpeg.
     pub purpose: String,
@@ -48,6 +50,7 @@ impl Default for PairOptions {
             forgive: false,
             hwaccel: None,
             skip: [0, 0],
+            pairs: None,
             launch: Launch::default(),
             purpose: "encoded video".to_owned(),
             cancel: Cancel::new(),
@@ -181,13 +184,16 @@ impl Probed {
         let request = Request {
             sync: options.sync,
             lengths: self.lengths(options.skip),
+            pairs: options.pairs.clone(),
             scan: self.scan(options, &decode),
             halt,
             cancel: options.cancel.clone(),
         };
         let started = sync::start([reference, distorted], request)?;
         let [reference, distorted] = started.sources;
+        let again = self.again(options);
         let control = Control {
+            again,
             facts: Arc::new(self.facts),
             conversions: Arc::new(conversions),
             known: comparability,
@@ -199,6 +205,13 @@ impl Probed {
             ffmpeg: self.tools.map(|tools| tools.version),
         };
         Ok(OpenPair { reference, distorted, control })
+    }
+
+    /// How the same pair can be opened once more.
+    fn again(&self, options: &PairOptions) -> Reopen {
+        let Self { inputs, tools, upright, rgb, .. } = self;
+        let options = PairOptions { sync: Sync::Off, ..options.clone() };
+        Reopen { inputs: inputs.clone(), tools: tools.clone(), upright: *upright, rgb: *rgb, options }
     }
 
     /// Whether both have the same length and rate, which they would not have if one had been edited.
@@ -297,6 +310,49 @@ impl Probed {
             all.extend(words.into_iter().map(|words| (side, words)));
         }
         all
+    }
+}
+
+/// What it takes to open a pair once more.
+#[derive(Debug)]
+pub(crate) struct Reopen {
+    inputs: [Input; 2],
+    tools: Option<Tools>,
+    upright: bool,
+    rgb: RgbTarget,
+    options: PairOptions,
+}
+
+impl Reopen {
+    /// These pairs of the same videos; `None` for what can be read only once.
+    pub fn open(
+        &self,
+        facts: &[Facts; 2],
+        pairs: Vec<(u64, u64)>,
+        cancel: &Cancel,
+    ) -> Result<Option<OpenPair>, MediaError> {
+        if !self.inputs.iter().all(|input| input.path().is_file()) {
+            return Ok(None);
+        }
+        let open = |input: &Input| -> Result<Option<Box<dyn Source>>, MediaError> {
+            if input.is_encoded() {
+                return Ok(None);
+            }
+            Ok(match look(input, None, cancel)? {
+                Looked::Source(source) => Some(source),
+                Looked::Probe(_) => None,
+            })
+        };
+        let probed = Probed {
+            inputs: self.inputs.clone(),
+            tools: self.tools.clone(),
+            facts: facts.clone(),
+            opened: [open(&self.inputs[0])?, open(&self.inputs[1])?],
+            upright: self.upright,
+            rgb: self.rgb,
+        };
+        let options = PairOptions { pairs: Some(pairs), cancel: cancel.clone(), ..self.options.clone() };
+        probed.open(&options).map(Some)
     }
 }
 

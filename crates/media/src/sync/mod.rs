@@ -18,11 +18,14 @@ pub(crate) mod evidence;
 pub(crate) mod fates;
 pub(crate) mod feed;
 pub(crate) mod findings;
+pub(crate) mod log;
 pub(crate) mod look;
 pub(crate) mod model;
+pub(crate) mod otherwise;
 pub(crate) mod paired;
 pub(crate) mod pairer;
 pub(crate) mod plan;
+pub(crate) mod runs;
 pub(crate) mod signature;
 pub(crate) mod threads;
 pub(crate) mod thumbnails;
@@ -39,7 +42,8 @@ use crate::MediaError;
 use crate::convert::Shape;
 use crate::scale::Scaler;
 use crate::sync::feed::feed;
-use crate::sync::findings::{Log, Sync};
+use crate::sync::findings::Sync;
+use crate::sync::log::Log;
 use crate::sync::paired::{Given, Paired};
 use crate::sync::pairer::Pairer;
 use crate::sync::plan::Prior;
@@ -99,6 +103,8 @@ pub(crate) enum Lengths {
 pub(crate) struct Request {
     pub sync: Sync,
     pub lengths: Lengths,
+    /// The pairs, where they are known beforehand: both numbers grow from pair to pair.
+    pub pairs: Option<Vec<(u64, u64)>>,
     pub scan: Scan,
     /// The switch of the decoders.
     pub halt: Cancel,

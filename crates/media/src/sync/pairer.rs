@@ -7,7 +7,8 @@ use visus_engine::Cancel;
 use visus_video::{Frame, ReadError};
 
 use crate::MediaError;
-use crate::sync::findings::{Check, Laid, Noted, Sync, Tail};
+use crate::sync::findings::Sync;
+use crate::sync::log::{Check, Laid, Noted, Tail};
 use crate::sync::look::Look;
 use crate::sync::paired::Given;
 use crate::sync::plan::{Doubt, Fate, Plan, Prior, Start};
@@ -87,8 +88,13 @@ impl Pairer {
         capacity: usize,
         skipped: [u64; 2],
     ) -> Self {
-        let route = if request.sync == Sync::Full { Route::Watch } else { Route::InStep };
-        let (steps, doubts, distances) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let route = match (&request.pairs, request.sync) {
+            (Some(_), _) => Route::Planned,
+            (None, Sync::Full) => Route::Watch,
+            (None, _) => Route::InStep,
+        };
+        let steps = request.pairs.as_deref().map(steps_to).unwrap_or_default();
+        let (doubts, distances) = (VecDeque::new(), VecDeque::new());
         Self {
             windows,
             outputs,
@@ -469,6 +475,18 @@ fn steps(fates: &[Fate], most: usize, all: bool) -> Vec<Step> {
         }
     }
     steps.truncate(whole);
+    steps
+}
+
+/// The steps that lead to these pairs.
+fn steps_to(pairs: &[(u64, u64)]) -> VecDeque<Step> {
+    let (mut steps, mut next) = (VecDeque::new(), (0, 0));
+    for (reference, distorted) in pairs {
+        steps.extend((next.0..*reference).map(|_| Step::Missing));
+        steps.extend((next.1..*distorted).map(|_| Step::Extra));
+        steps.push_back(Step::Pair);
+        next = (reference + 1, distorted + 1);
+    }
     steps
 }
 

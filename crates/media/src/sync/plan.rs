@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::sync::blends;
 use crate::sync::cadence::Cadence;
 use crate::sync::fates::{fates, flatten, substitute};
-use crate::sync::findings::Alternative;
 use crate::sync::look::{Look, confidence, median_likeness};
 use crate::sync::model::Rival;
+use crate::sync::runs::Alternative;
 use crate::sync::weigh::{DOUBTFUL, weigh};
 
 /// What becomes of a frame of the distorted video.
