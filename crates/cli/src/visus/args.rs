@@ -32,6 +32,14 @@ pub enum Command {
     Batch(Box<super::batch::BatchArgs>),
     /// Merge the reports of parts of a film into the report of the whole
     Merge(super::merge::MergeArgs),
+    /// Divide a catalogue into shards for many machines
+    Plan(super::fleet::PlanArgs),
+    /// Score one shard of a plan; resumable
+    Work(super::fleet::WorkArgs),
+    /// Join the results of a plan
+    Gather(super::fleet::GatherArgs),
+    /// Show how far a plan is
+    Status(super::fleet::StatusArgs),
     /// Make a web page or a plot from a JSON report (visus or libvmaf)
     Report(super::pages::ReportArgs),
     /// Find the encoder setting that reaches a target score
