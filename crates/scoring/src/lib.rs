@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod cache;
 pub mod cpu;
 mod error;
 mod frames;
@@ -33,6 +34,7 @@ mod shape;
 mod video;
 
 pub use backend::BackendRequest;
+pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use frames::FrameScorer;
 pub use handle::{ModelFile, OpenedFile};

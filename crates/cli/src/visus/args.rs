@@ -199,7 +199,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
-    /// Where features are computed: auto, cpu, cuda or cuda:N; scores are the same
+    /// Where features are computed: auto, cpu, cuda, cuda:N or cuda:N,M; scores are the same
     #[arg(long, value_name = "NAME", default_value_t)]
     pub backend: BackendRequest,
 
