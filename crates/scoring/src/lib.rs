@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod cache;
 pub mod cpu;
 mod error;
 mod frames;
@@ -29,9 +30,11 @@ pub mod range;
 mod request;
 mod run;
 mod selection;
+mod shape;
 mod video;
 
 pub use backend::BackendRequest;
+pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use frames::FrameScorer;
 pub use handle::{ModelFile, OpenedFile};
@@ -40,4 +43,5 @@ pub use pair::PairInfo;
 pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
+pub use shape::Shape;
 pub use video::Video;

@@ -32,6 +32,14 @@ pub enum Command {
     Batch(Box<super::batch::BatchArgs>),
     /// Merge the reports of parts of a film into the report of the whole
     Merge(super::merge::MergeArgs),
+    /// Divide a catalogue into shards for many machines
+    Plan(super::fleet::PlanArgs),
+    /// Score one shard of a plan; resumable
+    Work(super::fleet::WorkArgs),
+    /// Join the results of a plan
+    Gather(super::fleet::GatherArgs),
+    /// Show how far a plan is
+    Status(super::fleet::StatusArgs),
     /// Make a web page or a plot from a JSON report (visus or libvmaf)
     Report(super::pages::ReportArgs),
     /// Find the encoder setting that reaches a target score
@@ -191,7 +199,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
-    /// Where features are computed: auto, cpu, cuda or cuda:N; scores are the same
+    /// Where features are computed: auto, cpu, cuda, cuda:N or cuda:N,M; scores are the same
     #[arg(long, value_name = "NAME", default_value_t)]
     pub backend: BackendRequest,
 
