@@ -77,7 +77,8 @@ fn text(outcome: &Outcome) -> String {
 fn plan() -> Plan {
     let models = ["vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_b_v0.6.3"]
         .map(|version| ModelSpec::version(version).named(version));
-    let features = ["psnr", "motion=motion_five_frame_window=true"].map(|feature| feature.parse().unwrap());
+    let features = ["psnr", "float_ssim", "motion=motion_five_frame_window=true"]
+        .map(|feature| feature.parse().unwrap());
     Plan::new(&models, &features, true).unwrap()
 }
 
@@ -103,7 +104,7 @@ fn equal() {
         assert_eq!(text(&gpu), text(&cpu), "{depth} bit, {frames} frames");
         let metrics = gpu.backend.device_metrics;
         assert!(["vif", "adm", "motion"].iter().all(|name| metrics.iter().any(|metric| metric == name)));
-        assert!(metrics.iter().all(|metric| metric != "psnr"), "{metrics:?}");
+        assert!(metrics.iter().all(|metric| metric != "float_ssim"), "{metrics:?}");
     }
 }
 

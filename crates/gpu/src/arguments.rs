@@ -222,3 +222,20 @@ pub struct Speed {
     pub local: [f32; SPEED_LOCAL_TAPS],
     pub unused: i32,
 }
+
+/// Planes of PSNR, and rows of a block.
+pub const PSNR_PLANES: usize = 3;
+pub const PSNR_ROWS: u32 = 16;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Psnr {
+    pub reference: [u64; PSNR_PLANES],
+    pub distorted: [u64; PSNR_PLANES],
+    pub frame: [u64; PSNR_PLANES],
+    pub pitch: [i32; PSNR_PLANES],
+    pub width: [i32; PSNR_PLANES],
+    pub height: [i32; PSNR_PLANES],
+    pub stride: i32,
+    pub sums: u64,
+}

@@ -23,13 +23,14 @@ const SIZE: [usize; 2] = [217, 161];
 const DEPTHS: [u8; 2] = [8, 10];
 const FRAMES: usize = 3;
 /// One launch of every kernel, and the gain limit of NEG.
-const METRICS: [(&str, &[(&str, &str)]); 6] = [
+const METRICS: [(&str, &[(&str, &str)]); 7] = [
     ("vif", &[]),
     ("adm", &[]),
     ("adm", &[("adm_enhn_gain_limit", "1"), ("adm_skip_aim", "true")]),
     ("motion", &[("motion_five_frame_window", "true")]),
     ("cambi", &[("topk", "0.2")]),
     ("speed_chroma", &[]),
+    ("psnr", &[]),
 ];
 
 /// Tests a device unless it has passed before with this driver and these kernels. Where the folder cannot be used, the test

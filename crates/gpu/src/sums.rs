@@ -16,6 +16,7 @@ const CAMBI_WORDS: usize = 2 * CAMBI_SCALES + 1;
 pub struct SumsLayout {
     adm: usize,
     motion: usize,
+    psnr: usize,
     cambi: usize,
     speed: usize,
     /// Floats of a plane of SpEED, an even number.
@@ -29,12 +30,13 @@ impl SumsLayout {
     pub fn new(work: &Work) -> Self {
         let adm = work.gain_groups() * SCALES * VIF_SCALE_SUMS;
         let motion = adm + work.adm.len() * SCALES * BAND_SUMS;
-        let cambi = motion + 2;
+        let psnr = motion + 2;
+        let cambi = psnr + work.psnr_planes;
         let speed = cambi + work.cambi.len() * CAMBI_WORDS;
         let speed_field = work.speed.first().map_or(0, |speed| speed.field[0] * speed.field[1]);
         let speed_plane = (SPEED_COVARIANCES + speed_field).next_multiple_of(2);
         let total = speed + work.speed.len() * SPEED_PLANES * speed_plane / 2;
-        Self { adm, motion, cambi, speed, speed_plane, speed_field, total }
+        Self { adm, motion, psnr, cambi, speed, speed_plane, speed_field, total }
     }
 
     /// Sums of a VIF scale, for a group of gain limits.
@@ -50,6 +52,11 @@ impl SumsLayout {
     /// The sum of absolute differences at a distance of 1 or 2 frames.
     pub fn motion(&self, distance: usize) -> usize {
         self.motion + distance - 1
+    }
+
+    /// The sums of PSNR, one for each plane.
+    pub fn psnr(&self) -> usize {
+        self.psnr
     }
 
     /// The sums of a variant of CAMBI; whether a sample is above the peak stands behind them.
@@ -109,6 +116,11 @@ impl PairSums {
     /// To the reference `distance` frames before; `None` where there is no such frame.
     pub fn motion(&self, distance: usize) -> Option<u64> {
         (distance <= self.history).then(|| self.words[self.layout.motion(distance)])
+    }
+
+    /// The squared differences of each plane.
+    pub fn psnr(&self) -> &[u64] {
+        &self.words[self.layout.psnr..self.layout.cambi]
     }
 
     /// Of all scales, for a set of options.

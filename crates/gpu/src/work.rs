@@ -1,6 +1,8 @@
 //! What a device computes of a plan: each distinct sum once, and who reads it.
 
-use visus_metrics::device::{AdmTask, CambiTask, DeviceTask, MotionSettings, SpeedTask, VifSettings};
+use visus_metrics::device::{
+    AdmTask, CambiTask, DeviceTask, MotionSettings, PsnrTask, SpeedTask, VifSettings,
+};
 use visus_metrics::{ClipInfo, Metric, MetricError};
 use visus_video::Format;
 
@@ -18,6 +20,7 @@ enum Reader {
     /// The variant, by its place.
     Adm(Box<AdmTask>, usize),
     Motion(MotionSettings),
+    Psnr(PsnrTask),
     Cambi(Box<CambiTask>, usize),
     Speed(Box<SpeedTask>, usize),
 }
@@ -32,6 +35,8 @@ pub struct Work {
     pub(crate) adm: Vec<AdmTask>,
     /// Whether motion is wanted at a distance of one frame, and of two.
     pub(crate) distances: [bool; 2],
+    /// Planes of which PSNR is wanted: none, luma, or all.
+    pub(crate) psnr_planes: usize,
     pub(crate) cambi: Vec<CambiTask>,
     pub(crate) speed: Vec<SpeedTask>,
     readers: Vec<Option<Reader>>,
@@ -46,6 +51,7 @@ impl Work {
             vif_scale0: false,
             adm: Vec::new(),
             distances: [false; 2],
+            psnr_planes: 0,
             cambi: Vec::new(),
             speed: Vec::new(),
             readers: Vec::new(),
@@ -75,6 +81,10 @@ impl Work {
                     self.distances[usize::from(motion.distance == 2)] = true;
                 }
                 Reader::Motion(motion)
+            }
+            DeviceTask::Psnr(psnr) => {
+                self.psnr_planes = self.psnr_planes.max(psnr.planes);
+                Reader::Psnr(psnr)
             }
             DeviceTask::Cambi(cambi) => {
                 let variant = place(&mut self.cambi, (*cambi).clone(), CambiTask::has_sums_of);
@@ -108,7 +118,7 @@ impl Work {
 
     /// Whether chroma planes are looked at.
     pub fn needs_chroma(&self) -> bool {
-        !self.speed.is_empty()
+        !self.speed.is_empty() || self.psnr_planes > 1
     }
 
     /// How many launches of the VIF statistic a scale takes.
@@ -133,6 +143,7 @@ impl Work {
                 let sum = if motion.force_zero { None } else { sums.motion(motion.distance as usize) };
                 motion.finish(sum, &self.format, raw);
             }
+            Some(Reader::Psnr(psnr)) => psnr.finish(sums.psnr(), raw),
             Some(Reader::Cambi(cambi, variant)) => {
                 if sums.is_above_peak(*variant) {
                     return Err(cambi.above_peak(index));

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `vif` | four [`VifSums`], one per scale and limit of the gain | [`VifSettings::finish`] |
 //! | `adm` | four [`AdmSums`], one per scale | [`AdmFinish::finish`] |
+//! | `psnr` | a sum of squared differences for each plane | [`PsnrTask::finish`] |
 //! | `cambi` | five [`CambiSums`], one per scale | [`CambiTask::finish`] |
 //! | `speed_chroma` | four [`SpeedPlane`]s | [`SpeedTask::finish`] |
 //! | `motion` | one sum of absolute differences, if there is an earlier frame | [`MotionSettings::finish`] |
@@ -18,6 +19,7 @@
 pub use crate::adm::{AdmFinish, AdmScale, AdmShifts, AdmSums, AdmTask};
 pub use crate::cambi::{CambiSums, CambiTask, cambi_reciprocals};
 pub use crate::motion::MotionSettings;
+pub use crate::psnr::PsnrTask;
 pub use crate::speed::{SpeedPlane, SpeedTask};
 pub use crate::vif::{VifSettings, VifSums};
 
@@ -27,6 +29,7 @@ pub enum DeviceTask {
     Vif(VifSettings),
     Adm(Box<AdmTask>),
     Motion(MotionSettings),
+    Psnr(PsnrTask),
     Cambi(Box<CambiTask>),
     Speed(Box<SpeedTask>),
 }

@@ -8,10 +8,11 @@ use crate::error::DeviceError;
 use crate::schedule::{Kernel, Launch};
 
 /// PTX made of `kernels/*.cu` by `cargo xtask gpu`, by the name of its source.
-pub const PTX_FILES: [(&str, &str); 5] = [
+pub const PTX_FILES: [(&str, &str); 6] = [
     ("adm", include_str!("../../kernels/adm.ptx")),
     ("cambi", include_str!("../../kernels/cambi.ptx")),
     ("motion", include_str!("../../kernels/motion.ptx")),
+    ("psnr", include_str!("../../kernels/psnr.ptx")),
     ("speed", include_str!("../../kernels/speed.ptx")),
     ("vif", include_str!("../../kernels/vif.ptx")),
 ];
@@ -105,7 +106,9 @@ mod tests {
 
     #[test]
     fn arguments_have_the_size_that_the_kernels_declare() {
-        use crate::arguments::{Cambi, CambiLoad, Decimate, Mask, Motion, Speed, Statistic, Total, Wavelet};
+        use crate::arguments::{
+            Cambi, CambiLoad, Decimate, Mask, Motion, Psnr, Speed, Statistic, Total, Wavelet,
+        };
         let sizes = [
             ("motion_u8", size_of::<Motion>()),
             ("vif_decimate_u8", size_of::<Decimate>()),
@@ -116,6 +119,7 @@ mod tests {
             ("cambi_load_u8", size_of::<CambiLoad>()),
             ("cambi_contrast", size_of::<Cambi>()),
             ("speed_statistic", size_of::<Speed>()),
+            ("psnr_u8", size_of::<Psnr>()),
         ];
         for (kernel, bytes) in sizes {
             let declared = format!("{kernel}_param_0[{bytes}]");

@@ -1,4 +1,4 @@
-//! The launches of a batch: which kernel, how many blocks, which arguments. Those of CAMBI and SpEED are in [`v1`].
+//! The launches of a batch: which kernel, how many blocks, which arguments. Those of CAMBI, SpEED and PSNR are in [`v1`].
 //!
 //! Nothing here touches a device: addresses are numbers, and a launch is a value.
 
@@ -7,7 +7,7 @@ mod v1;
 use visus_metrics::device::{AdmScale, AdmTask};
 
 use crate::arguments::{
-    BAND_SUMS, Cambi, CambiLoad, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Speed,
+    BAND_SUMS, Cambi, CambiLoad, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, Psnr, ROWS, Speed,
     Statistic, THREADS, Total, Wavelet,
 };
 use crate::layout::{self, Layout, coefficient_bytes};
@@ -47,10 +47,12 @@ pub enum Kernel {
     SpeedFrontU8,
     SpeedFrontU16,
     SpeedStatistic,
+    PsnrU8,
+    PsnrU16,
 }
 
 impl Kernel {
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 32] = [
         Self::MotionU8,
         Self::MotionU16,
         Self::DecimateU8,
@@ -81,6 +83,8 @@ impl Kernel {
         Self::SpeedFrontU8,
         Self::SpeedFrontU16,
         Self::SpeedStatistic,
+        Self::PsnrU8,
+        Self::PsnrU16,
     ];
 
     /// Its name in the CUDA source.
@@ -116,6 +120,8 @@ impl Kernel {
             Self::SpeedFrontU8 => "speed_front_u8",
             Self::SpeedFrontU16 => "speed_front_u16",
             Self::SpeedStatistic => "speed_statistic",
+            Self::PsnrU8 => "psnr_u8",
+            Self::PsnrU16 => "psnr_u16",
         }
     }
 }
@@ -136,6 +142,7 @@ pub enum Arguments {
     CambiLoad(CambiLoad),
     Cambi(Cambi),
     Speed(Speed),
+    Psnr(Psnr),
 }
 
 impl Arguments {
@@ -151,6 +158,7 @@ impl Arguments {
             Self::CambiLoad(arguments) => bytemuck::bytes_of(arguments),
             Self::Cambi(arguments) => bytemuck::bytes_of(arguments),
             Self::Speed(arguments) => bytemuck::bytes_of(arguments),
+            Self::Psnr(arguments) => bytemuck::bytes_of(arguments),
         }
     }
 }
@@ -192,6 +200,7 @@ pub fn launches(work: &Work, layout: &Layout, at: Addresses, motion: &[MotionPla
     for distance in (1..=2).filter(|distance| work.distances[distance - 1]) {
         launches.push(schedule.motion(distance, motion));
     }
+    launches.extend(schedule.psnr());
     schedule.speed(&mut launches);
     schedule.cambi(&mut launches);
     launches

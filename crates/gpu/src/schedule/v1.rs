@@ -1,13 +1,13 @@
-//! The launches of CAMBI and SpEED, and the tables that CAMBI reads.
+//! The launches of CAMBI, SpEED and PSNR, and the tables that CAMBI reads.
 
 use visus_metrics::device::{CambiTask, SpeedTask, cambi_reciprocals};
 
 use super::{Arguments, Kernel, Launch, Schedule};
 use crate::arguments::{
-    CAMBI_CHUNK, CAMBI_LOAD_TILE, CAMBI_SCALES, CAMBI_TILE, Cambi, CambiLoad, SPEED_LOCAL_TAPS, SPEED_PLANES,
-    SPEED_TAPS, SPEED_THREADS, Speed, THREADS,
+    CAMBI_CHUNK, CAMBI_LOAD_TILE, CAMBI_SCALES, CAMBI_TILE, Cambi, CambiLoad, PSNR_PLANES, PSNR_ROWS, Psnr,
+    SPEED_LOCAL_TAPS, SPEED_PLANES, SPEED_TAPS, SPEED_THREADS, Speed, THREADS,
 };
-use crate::layout::CambiLayout;
+use crate::layout::{CambiLayout, Size};
 use crate::work::Work;
 
 /// What the kernels look up: CAMBI's reciprocals, then the steps of each of its variants, as 32-bit numbers.
@@ -154,6 +154,36 @@ impl Schedule<'_> {
             local,
             unused: 0,
         }
+    }
+}
+
+impl Schedule<'_> {
+    pub(super) fn psnr(&self) -> Option<Launch> {
+        let planes = self.work.psnr_planes;
+        let (luma, layout) = (self.luma(), self.layout);
+        let chroma = |side: usize, plane: usize| self.at(layout.chroma_plane(0, 2 * side + plane - 1));
+        let place = |side: usize, plane: usize| match (side, plane) {
+            (0, 0) => luma.reference,
+            (_, 0) => luma.distorted,
+            _ if plane < planes => chroma(side, plane),
+            _ => 0,
+        };
+        let sizes: [Size; PSNR_PLANES] =
+            std::array::from_fn(|plane| if plane == 0 { layout.luma } else { layout.chroma });
+        let frame = |plane: usize| if plane == 0 { luma.frame } else { layout.chroma_planes.part as u64 };
+        let arguments = Arguments::Psnr(Psnr {
+            reference: std::array::from_fn(|plane| place(0, plane)),
+            distorted: std::array::from_fn(|plane| place(1, plane)),
+            frame: std::array::from_fn(frame),
+            pitch: sizes.map(|size| size.pitch as i32),
+            width: sizes.map(|size| size.width as i32),
+            height: sizes.map(|size| size.height as i32),
+            stride: layout.sums_layout.total as i32,
+            sums: self.at(layout.sums.offset + 8 * layout.sums_layout.psnr()),
+        });
+        let kernel = if self.is_wide() { Kernel::PsnrU16 } else { Kernel::PsnrU8 };
+        let grid = [(luma.height as u32).div_ceil(PSNR_ROWS), planes as u32, self.pairs as u32];
+        (planes > 0).then_some(Launch { kernel, grid, threads: THREADS, arguments })
     }
 }
 

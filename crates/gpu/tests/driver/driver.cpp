@@ -11,6 +11,7 @@
 #include "../../kernels/adm.cu"
 #include "../../kernels/cambi.cu"
 #include "../../kernels/motion.cu"
+#include "../../kernels/psnr.cu"
 #include "../../kernels/speed.cu"
 #include "../../kernels/vif.cu"
 
@@ -69,6 +70,8 @@ static Function functions[] = {
     KERNEL(cambi_coarse, CambiArguments),
     KERNEL(cambi_fine, CambiArguments),
     KERNEL(cambi_total, CambiArguments),
+    KERNEL(psnr_u8, PsnrArguments),
+    KERNEL(psnr_u16, PsnrArguments),
     KERNEL(speed_front_u8, SpeedArguments),
     KERNEL(speed_front_u16, SpeedArguments),
     KERNEL(speed_statistic, SpeedArguments),

@@ -128,3 +128,55 @@ impl CambiTask {
 pub fn cambi_reciprocals() -> &'static [f32] {
     reciprocals()
 }
+
+#[cfg(test)]
+mod tests {
+    use visus_video::Chroma;
+
+    use super::*;
+    use crate::device::DeviceTask;
+    use crate::{Metric, registry};
+
+    fn task(options: &[(&str, &str)]) -> Option<Box<CambiTask>> {
+        let given: Vec<_> =
+            options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let metric: Box<dyn Metric> = registry::build(registry::by_name("cambi")?, &given).ok()?;
+        match metric.device_task(&Format::new(1920, 1080, Chroma::C420, 10).ok()?.into())? {
+            DeviceTask::Cambi(task) => Some(task),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_no_model_asks_for_is_left_to_the_cpu() {
+        let plain = task(&[("cambi_high_res_speedup", "1080")]).unwrap();
+        assert_eq!((plain.scales[0], plain.scales[4], plain.window), ([960, 540], [60, 34], 17));
+        assert_eq!(plain.peak(), Some(1023));
+        for options in [("max_log_contrast", "3"), ("full_ref", "true"), ("cambi_vis_lum_threshold", "300")] {
+            assert!(task(&[options]).is_none(), "{options:?}");
+        }
+        assert!(task(&[("enc_width", "1280"), ("enc_height", "720")]).is_none());
+    }
+
+    #[test]
+    fn sums_that_may_be_rounded_are_made_of_the_strengths() {
+        let task = task(&[("topk", "1")]).unwrap();
+        let exact = CambiSums { total: 3 << 24, smallest: 1.0f32.to_bits() };
+        let rounded = CambiSums { total: 1 << 60, smallest: 0.5f32.to_bits() };
+        assert!(exact.is_exact() && !rounded.is_exact() && CambiSums { total: 0, smallest: 0 }.is_exact());
+        let sums = [exact, rounded, exact, exact, exact];
+        let mut asked = Vec::new();
+        let mut raw = [0.0];
+        let strengths = |scale: usize| {
+            asked.push(scale);
+            let mut values = vec![0.0; task.counts[scale]];
+            values[7] = 2.5;
+            Some(values)
+        };
+        task.finish(&sums, strengths, &mut raw);
+        assert_eq!(asked, [1]);
+        let mean = |scale: usize, total: f64| total / task.counts[scale] as f64 * SCALE_WEIGHTS[scale];
+        let expected = mean(0, 3.0) + mean(1, 2.5) + mean(2, 3.0) + mean(3, 3.0) + mean(4, 3.0);
+        assert_eq!(raw[0], expected / (task.window * task.window) as f64);
+    }
+}

@@ -35,6 +35,7 @@ const METRICS: &[NamedMetric] = &[
     ("motion", &[]),
     ("motion", &[("motion_five_frame_window", "true"), ("motion_fps_weight", "2")]),
     ("motion", &[("motion_force_zero", "true")]),
+    ("psnr", &[]),
 ];
 
 /// What v1 needs beside these. Sums of strengths over all pixels of strong bands depend on their order, which a share of 1
@@ -49,6 +50,7 @@ const METRICS_V1: &[NamedMetric] = &[
     ("cambi", &[("max_log_contrast", "1"), ("topk", "0.05"), ("eotf", "pq")]),
     ("cambi", &[("max_log_contrast", "0"), ("enc_bitdepth", "10"), ("tvi_threshold", "0.01")]),
     ("cambi", &[("topk", "1")]),
+    ("psnr", &[]),
     ("speed_chroma", &[]),
     (
         "speed_chroma",
