@@ -93,19 +93,28 @@ pub fn main() -> ExitCode {
 
 /// The exit code for a failure, by whose fault it is.
 fn code(error: &anyhow::Error) -> u8 {
-    let class = error.chain().find_map(|cause| {
+    match error_class(error) {
+        Some(ErrorClass::Request) => WRONG_ARGUMENTS,
+        Some(ErrorClass::NotComparable) => NOT_COMPARABLE,
+        _ => FAILURE,
+    }
+}
+
+/// The class of a failure by its name, as a batch's lines have it.
+fn class(error: &anyhow::Error) -> &'static str {
+    draw::class_name(error_class(error).unwrap_or(ErrorClass::Failed))
+}
+
+/// Whose fault a failure is, if it comes from a request.
+fn error_class(error: &anyhow::Error) -> Option<ErrorClass> {
+    error.chain().find_map(|cause| {
         let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
         let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
         let unstarted = || matches!(cause.downcast_ref(), Some(StartError::Config(ConfigError::CpuLevel(_))));
         let misset = || matches!(cause.downcast_ref(), Some(ConfigError::CpuLevel(_)));
         let wrong = || cause.is::<RequestError>() || misset() || unstarted();
         scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
-    });
-    match class {
-        Some(ErrorClass::Request) => WRONG_ARGUMENTS,
-        Some(ErrorClass::NotComparable) => NOT_COMPARABLE,
-        _ => FAILURE,
-    }
+    })
 }
 
 /// A gate tells a bad score (1) from a failed measurement (2), which is no judgement of the video.
