@@ -3,10 +3,15 @@
 
 mod capi;
 mod formats;
+mod fuzz;
 mod gpu;
+mod image;
+mod lock;
 mod peers;
 mod python;
 mod readme;
+mod security;
+mod soak;
 mod steps;
 mod supply;
 mod surface;
@@ -26,6 +31,10 @@ cargo xtask python    the Python packages that tests compare with (scipy, onnxru
 cargo xtask wheel …   builds the Python package and runs its tests; the words behind it go to pytest
 cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with headers and libvmaf.pc: --prefix DIR
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
+cargo xtask soak …    mixed and hostile traffic against one server, and what is left of it: --minutes N
+cargo xtask fuzz …    every fuzz target for a minute, or --seconds N, with a corpus that grows
+cargo xtask image     builds the container image, starts it with a read-only root and asks it for a score
+cargo xtask lock      writes the lock files of npm and PyPI packages that checks use
 cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
@@ -43,6 +52,10 @@ fn main() -> ExitCode {
         "capi" => capi::run(),
         "wheel" => wheel::test_alone(),
         "goldens" => steps::goldens(),
+        "soak" => soak::run(),
+        "fuzz" => fuzz::run(),
+        "image" => image::run_named(),
+        "lock" => lock::run(),
         "deny" => supply::check(&steps::root()),
         _ => {
             eprintln!("{USAGE}");

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::surface::{Sources, has_word};
+use crate::{lock, security};
 
 /// Who may depend on whom, among the project's own crates.
 const EDGES: &[(&str, &[&str])] = &[
     ("child", &[]),
+    ("fuzzing", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
     ("gpu", &["video", "metrics"]),
@@ -33,6 +35,8 @@ pub fn check(root: &Path) -> Result<()> {
     let files = rust_files(root)?;
     check_edges(root, &Sources::read(root, &files)?, &mut faults)?;
     check_architecture(root, &mut faults)?;
+    lock::check(root, &mut faults)?;
+    security::check(root, &files, &mut faults)?;
     for path in files {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let shown = path.strip_prefix(root).unwrap_or(&path).to_path_buf();

@@ -9,6 +9,8 @@ mod body;
 mod connections;
 mod descriptors;
 mod events;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod gate;
 mod health;
 mod jobs;
@@ -89,19 +91,8 @@ impl HttpServer {
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;
         let shutdown = CancellationToken::new();
-        let options = Options { shutdown: shutdown.clone(), ..Options::default() };
-        let app = App {
-            mcp: crate::mcp::http::service(core.clone(), options),
-            core,
-            owner: Owner::new("http"),
-            meters: Meters::default(),
-            draining: AtomicBool::new(false),
-            limits,
-            sandbox: visus_child::Protections::detect().active(),
-        };
-        let app = Arc::new(app);
-        let gate = gate::Gate { access: settings.access, names: settings.names };
-        let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
+        let (app, router) = assemble(settings, core, shutdown.clone());
+        let service = listen::Service { app: router, tls, limits };
         Ok(Self { listener, service, app, shutdown })
     }
 
@@ -139,6 +130,23 @@ impl HttpServer {
         app.core.jobs().idle(LAST_WORDS).await;
         let _ = tokio::time::timeout(LAST_WORDS, connections.none()).await;
     }
+}
+
+/// What the routes share, and the routes behind their gate.
+fn assemble(settings: Settings, core: Server, shutdown: CancellationToken) -> (Arc<App>, axum::Router) {
+    let options = Options { shutdown, ..Options::default() };
+    let app = Arc::new(App {
+        mcp: crate::mcp::http::service(core.clone(), options),
+        core,
+        owner: Owner::new("http"),
+        meters: Meters::default(),
+        draining: AtomicBool::new(false),
+        limits: settings.limits,
+        sandbox: visus_child::Protections::detect().active(),
+    });
+    let gate = gate::Gate { access: settings.access, names: settings.names };
+    let router = routes::router(Arc::clone(&app), gate);
+    (app, router)
 }
 
 /// For cancelled work to end and its clients to hear of it.

@@ -243,7 +243,10 @@ fn schemas() -> Value {
     let word = |word: &str| json!({ "const": word });
     json!({
         "RequestId": { "type": "string", "pattern": "^[0-9a-f]{8}$", "description": "Random, one per request." },
-        "Error": object(&["error", "request_id"], json!({ "error": text, "request_id": id })),
+        "Error": object(
+            &["error", "request_id"],
+            json!({ "error": text, "error_class": error_class(), "request_id": id }),
+        ),
         "Health": object(&["status", "request_id"], json!({ "status": word("healthy"), "request_id": id })),
         "Ready": object(&["status", "request_id"], json!({ "status": word("ready"), "request_id": id })),
         "NotReady": object(
@@ -263,6 +266,13 @@ fn schemas() -> Value {
         "ScoreRequest": with_nulls(field::schema(Names::Rest.fields())),
         "Report": report_schema(&id),
     })
+}
+
+/// Whose fault a refusal is.
+fn error_class() -> Value {
+    let known =
+        ["request", "not_comparable", "video", "failed", "timed_out", "cancelled", "busy", "not_found"];
+    json!({ "enum": known, "description": "The class of the refusal." })
 }
 
 fn progress() -> Value {
@@ -287,6 +297,7 @@ fn job(status: &Value, id: &Value) -> Value {
             "tool": { "type": "string" },
             "age_s": number, "ran_s": number, "expires_in_s": number,
             "error": { "type": "string", "description": "Why it failed." },
+            "error_class": error_class(),
             "result": { "type": "object", "description": "The report, at the detail that was asked for." },
             "request_id": id,
         }),

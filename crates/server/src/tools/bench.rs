@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use visus_engine::{Cancel, Column};
+use visus_video::budget::{Budget, Reservation};
 use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, ChromaRounding, Format, write_raw};
 
@@ -232,6 +233,7 @@ struct Clips {
     reference: Arc<[u8]>,
     distorted: Arc<[u8]>,
     frames: u64,
+    _room: Reservation,
 }
 
 impl Fixture {
@@ -239,10 +241,25 @@ impl Fixture {
         const SEED: u32 = 48;
         let format = Format::new(self.width, self.height, Chroma::C420, self.depth)
             .map_err(|error| ToolError::failed(&error))?;
+        let room = self.room(&format, cancel)?;
         let reference = Clip::scene(format, self.frames, SEED);
         let distorted = reference.clone().distorted(Distortion::Blocking { step: 14 });
         let (reference, distorted) = (bytes(&reference, cancel)?, bytes(&distorted, cancel)?);
-        Ok(Clips { format, reference, distorted, frames: self.frames })
+        Ok(Clips { format, reference, distorted, frames: self.frames, _room: room })
+    }
+
+    /// Room for both clips, and for the copy that one of them is made through.
+    fn room(&self, format: &Format, cancel: &Cancel) -> Result<Reservation, ToolError> {
+        let samples = |plane| format.plane_size(plane).0 * format.plane_size(plane).1;
+        let frame = (0..format.planes()).map(samples).sum::<usize>() * format.sample_bytes();
+        let clip = (frame as u64).saturating_mul(self.frames);
+        let wanted = Budget::process().wait(
+            clip.saturating_mul(3),
+            &format!("a benchmark of {self}"),
+            Duration::MAX,
+            &|| cancel.is_fired(),
+        );
+        Ok(wanted?)
     }
 }
 

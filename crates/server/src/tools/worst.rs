@@ -192,8 +192,7 @@ fn written(
     let folder = server.pictures().map_err(fail)?;
     let mut listed = Vec::new();
     for frame in &frames {
-        let path = folder.path().join(format!("frame_{:06}.png", frame.index));
-        std::fs::write(&path, &frame.png).map_err(fail)?;
+        let path = folder.write(&format!("frame_{:06}.png", frame.index), &frame.png).map_err(fail)?;
         listed.push(WorstEntry::new(frame, column, &path));
     }
     let worst = WorstAnswer {

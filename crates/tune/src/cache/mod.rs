@@ -4,6 +4,11 @@
 //! one or none, whoever is killed when. Work on one key is done by one process at a time, under a file lock that the
 //! system releases when its holder dies. When the folder outgrows its limit, what was not used for longest goes first.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "works in folders of its own, or on files that the command line named"
+)]
+
 mod store;
 
 pub use store::{Cleared, Entry, Usage};
