@@ -85,7 +85,7 @@ impl Choices<'_> {
     fn fitting(&mut self, field: &Field) -> Value {
         match field.kind {
             Kind::Text => json!(self.text()),
-            Kind::Word(words) => json!(words[self.below(words.len())]),
+            Kind::Word(words) | Kind::Backend(words) => json!(words[self.below(words.len())]),
             Kind::Choice(numbers) => json!(numbers[self.below(numbers.len())]),
             Kind::Whole { min, max } => {
                 json!([min, max, min / 2 + max / 2, (min + 1).min(max)][self.below(4)])

@@ -51,7 +51,7 @@ fn fill(folder: &Path, large: bool) {
     table(&folder.join("table.csv"), if large { 20 } else { 10 });
     let model = visus_engine::model::builtin("vmaf_v0.6.1").unwrap().text();
     // A model with one more blank has another hash.
-    std::fs::write(folder.join("model.json"), if large { format!("{model} ") } else { model.to_owned() })
+    std::fs::write(folder.join("model.json"), if large { format!("{model} ") } else { model.into_owned() })
         .unwrap();
 }
 
