@@ -9,6 +9,7 @@
 pub mod config;
 pub mod engines;
 pub mod error;
+pub mod history;
 pub mod http;
 pub mod jobs;
 pub mod mcp;
@@ -18,6 +19,7 @@ pub mod roots;
 mod server;
 pub mod text;
 pub mod tools;
+mod web;
 
 pub use error::{Fault, ToolError};
 pub use server::{Server, Started, blocking};

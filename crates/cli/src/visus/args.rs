@@ -58,6 +58,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Check this machine's scores against libvmaf's, at every CPU level or on a GPU
     Selftest(SelftestArgs),
+    /// Open a web page to score videos, look at frames and compare encodes
+    Ui(super::ui::UiArgs),
     /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
     Serve(ServeArgs),
     /// Serve MCP on standard input and output, for agents
@@ -338,6 +340,10 @@ pub struct ServeArgs {
     /// Scoring engine: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
     #[arg(long)]
     pub engine: Option<visus_server::config::EngineKind>,
+
+    /// Serve the web page of `visus ui` as well, and keep a history
+    #[arg(long)]
+    pub ui: bool,
 
     #[command(flatten)]
     pub limits: LimitArgs,

@@ -24,6 +24,7 @@ mod selftest;
 mod serve;
 mod shell;
 mod tune;
+mod ui;
 mod worst;
 
 use std::process::ExitCode;
@@ -73,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Features(args) => features::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Ui(args) => ui::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Doctor(args) => doctor::run(&args),

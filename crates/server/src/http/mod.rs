@@ -9,8 +9,10 @@ mod body;
 mod connections;
 mod descriptors;
 mod events;
+mod files;
 mod gate;
 mod health;
+mod history;
 mod jobs;
 mod large;
 mod listen;
@@ -18,8 +20,11 @@ mod log;
 mod mcp;
 mod meters;
 mod openapi;
+mod openapi_page;
 mod origin;
 mod otel;
+mod page;
+mod pictures;
 mod refusal;
 mod routes;
 mod score;
@@ -29,6 +34,7 @@ mod socket;
 mod spoken;
 mod start;
 mod tls;
+mod tuning;
 
 #[cfg(test)]
 mod tests;
@@ -43,12 +49,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
+use crate::history::History;
 use crate::jobs::Owner;
 use crate::mcp::http::{McpService, Options};
 pub use auth::Access;
 use meters::Meters;
 pub use settings::{Flags, MIN_TOKEN, Settings, StartError};
-pub use start::serve;
+pub use start::{serve, serve_page};
 
 /// What the routes share.
 #[derive(Debug)]
@@ -62,6 +69,10 @@ pub(crate) struct App {
     pub limits: settings::Limits,
     /// What holds child processes back on this machine.
     pub sandbox: Vec<String>,
+    /// What people asked for, where there is a page for them.
+    pub history: Option<History>,
+    /// Pictures of frames.
+    pub viewer: pictures::Viewer,
 }
 
 /// The server with its port open, not yet answering.
@@ -85,6 +96,10 @@ impl HttpServer {
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;
         let shutdown = CancellationToken::new();
+        let history = settings.page.as_ref().map(|page| History::open(page.history.clone())).transpose();
+        let history =
+            history.map_err(|error| StartError::Other(format!("no folder for the history: {error}")))?;
+        let has_page = history.is_some();
         let options = Options { shutdown: shutdown.clone(), ..Options::default() };
         let app = App {
             mcp: crate::mcp::http::service(core.clone(), options),
@@ -94,9 +109,11 @@ impl HttpServer {
             draining: AtomicBool::new(false),
             limits,
             sandbox: visus_child::Protections::detect().active(),
+            history,
+            viewer: pictures::Viewer::default(),
         };
         let app = Arc::new(app);
-        let gate = gate::Gate { access: settings.access, names: settings.names };
+        let gate = gate::Gate { access: settings.access, names: settings.names, page: has_page };
         let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
         Ok(Self { listener, service, app, shutdown })
     }
