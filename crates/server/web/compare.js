@@ -14,12 +14,13 @@ import { kbpsOf, rateOf, settled, swatch } from "./run.js";
  */
 
 /**
- * Which encodes belong to one curve of rate and quality: those whose names differ in numbers only.
+ * Which encodes belong to one curve of rate and quality: those whose names differ in a setting or a rate only.
  * @param {string} name
  */
 export function groupOf(name) {
-  const bare = name.replace(/\.[^.]*$/, "").replace(/\d+([.,]\d+)?(k|m|kbps|mbps)?/gi, "#").replace(/[#_\-. ]+$/, "");
-  return bare || name;
+  const stem = name.replace(/\.[^.]*$/, "");
+  const bare = stem.replace(/[_\-. ]*(crf|cq|qp|q)[_\-=]?\d+([.,]\d+)?/gi, "").replace(/[_\-. ]*\d+([.,]\d+)?(k|m|kbps|mbps)$/i, "").replace(/[_\-. ]+\d+$/, "");
+  return bare || stem;
 }
 
 export class CompareView {
@@ -169,7 +170,9 @@ async function groupRates(points) {
   const groups = groupsOf(points);
   const of = (/** @type {string} */ group) => points.filter((point) => point.group === group).map(({ kbps, score }) => ({ kbps, quality: score }));
   const found = new Map();
-  if (groups.length) found.set(groups[0], "first");
+  // One group has nothing to be compared with.
+  if (groups.length < 2) return found;
+  found.set(groups[0], "first");
   for (const group of groups.slice(1)) {
     const answer = await json("/v1/bd-rate", { anchor: of(groups[0]), test: of(group) }).catch(() => null);
     const percent = answer?.bd_rate_percent;

@@ -47,6 +47,11 @@ export function byId(id) {
   return element;
 }
 
+/** A name without characters that show nothing or turn the text around. @param {string} name */
+export function plain(name) {
+  return name.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "");
+}
+
 /** @param {number | null | undefined} value @param {number} [digits] */
 export function fixed(value, digits = 2) {
   return typeof value === "number" && Number.isFinite(value) ? value.toFixed(digits) : "–";

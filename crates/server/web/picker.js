@@ -1,6 +1,6 @@
 // @ts-check
 // Choosing a reference and encodes of it, from the allowed folders or by their paths.
-import { announce, h, put, size } from "./dom.js";
+import { announce, h, plain, put, size } from "./dom.js";
 import { ApiError, folder, json } from "./api.js";
 import { remedy } from "./explain.js";
 
@@ -20,7 +20,7 @@ export function likelyReference(files) {
 
 /** The last part of a path, for people. @param {string} path */
 export function baseName(path) {
-  return path.split(/[\\/]/).pop() || path;
+  return plain(path.split(/[\\/]/).pop() || path);
 }
 
 export class Picker {
@@ -175,7 +175,7 @@ export class Picker {
     const here = this.folder;
     if (!here || here.path === null) return h("p", { class: "where" }, "Folders");
     const up = h("button", { type: "button", onclick: () => this.go(here.parent) }, "Up");
-    return h("p", { class: "where" }, up, " ", h("span", {}, here.path));
+    return h("p", { class: "where" }, up, " ", h("span", {}, plain(here.path)));
   }
 
   table() {

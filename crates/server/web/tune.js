@@ -167,7 +167,7 @@ function manifestOf(result) {
 function resultTable(result) {
   /** @param {string[]} names @param {(string | number)[][]} rows */
   const table = (names, rows) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Result" }, h("table", {}, h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, String(cell))))))));
-  if (result?.rows) return table(["Encoder", "Target", "Setting", "Score", "kbit/s", ""], result.rows.map((/** @type {any} */ row) => [row.codec, row.target_vmaf, row.best_crf, fixed(row.vmaf_score), fixed(row.bitrate_kbps, 0), row.error ?? ""]));
+  if (result?.rows) return table(["Encoder", "Target", "Setting", "Score", "kbit/s", "Remark"], result.rows.map((/** @type {any} */ row) => [row.codec, row.target_vmaf, row.best_crf, fixed(row.vmaf_score), fixed(row.bitrate_kbps, 0), row.error ?? ""]));
   const renditions = manifestOf(result)?.renditions;
   if (renditions) return table(["Size", "Setting", "Score", "kbit/s"], renditions.map((/** @type {any} */ one) => [`${one.width}×${one.height}`, one.crf, fixed(one.vmaf), fixed(one.bitrate_kbps, 0)]));
   if (result?.shots) return table(["Frames", "Setting", "Score", "kbit/s"], result.shots.map((/** @type {any} */ shot) => [`${shot.start_frame}–${shot.end_frame - 1}`, shot.crf, fixed(shot.predicted_vmaf), fixed(shot.bitrate_kbps, 0)]));

@@ -12,8 +12,10 @@ use visus_report::Record;
 
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
-use super::{App, large};
+use super::{App, large, pictures};
 use crate::history::{Entry, History, Input, Stored};
+use crate::jobs::Status;
+use crate::report::ScoreReport;
 use crate::{Started, blocking};
 
 type Id = Result<Path<String>, PathRejection>;
@@ -22,7 +24,7 @@ type Id = Result<Path<String>, PathRejection>;
 const FILES: [&str; 3] = ["reference", "distorted", "src"];
 
 /// Keeps a job that was just submitted, and what will come of it.
-pub async fn record(app: &App, started: &Started, tool: &'static str, request: Map<String, Value>) {
+pub async fn record(app: &Arc<App>, started: &Started, tool: &'static str, request: Map<String, Value>) {
     let Some(history) = app.history.clone() else { return };
     let (Started::Job(handle) | Started::Background(handle)) = started else { return };
     let id = handle.id().to_owned();
@@ -30,14 +32,47 @@ pub async fn record(app: &App, started: &Started, tool: &'static str, request: M
     let (begun, known) = (history.clone(), id.clone());
     let begin = move || {
         let inputs = FILES.iter().filter_map(|name| request.get(*name)?.as_str().map(Input::of)).collect();
-        begun.begin(Entry::new(&known, tool, request, inputs));
+        let entry = Entry::new(&known, tool, request, inputs);
+        begun.begin(entry.clone());
+        entry
     };
-    let _ = blocking(begin).await;
+    let Ok(entry) = blocking(begin).await else { return };
+    let app = Arc::clone(app);
     tokio::spawn(async move {
-        let _ = watch.wait().await;
+        let (looking, subject) = (Arc::clone(&app), entry.clone());
+        let prepared = blocking(move || pictures::prepare(&looking, &subject));
+        let (_, _) = tokio::join!(prepared, watch.wait());
         let status = watch.status();
-        let _ = blocking(move || history.end(&id, &status)).await;
+        let _ = blocking(move || {
+            history.end(&id, &status);
+            if let Status::Done(output) = &status
+                && let Some(report) = output.score()
+            {
+                pictures::warm(&app, &entry, &lowest(report));
+            }
+        })
+        .await;
     });
+}
+
+/// Frames of which pictures are made before anybody asks.
+const MOST_WARMED: usize = 3;
+/// Frames nearer than this to each other show the same; the page goes by the same rule.
+const APART: u64 = 8;
+
+/// The frames with the lowest scores.
+fn lowest(report: &ScoreReport) -> Vec<u64> {
+    let view = report.view("");
+    let Some(column) = view.main_column() else { return Vec::new() };
+    let mut scores: Vec<(u64, f64)> = column.iter().filter(|(_, score)| score.is_finite()).collect();
+    scores.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut chosen: Vec<u64> = Vec::new();
+    for (frame, _) in scores {
+        if chosen.len() < MOST_WARMED && chosen.iter().all(|other| other.abs_diff(frame) >= APART) {
+            chosen.push(frame);
+        }
+    }
+    chosen
 }
 
 /// The history, or why there is none.

@@ -24,7 +24,7 @@ use visus_video::{ColourRange, Format, Frame};
 use super::App;
 use super::answer::Answer;
 use super::refusal::refusal;
-use crate::history::{Entry, Stored, seconds};
+use crate::history::{Entry, Input, Stored, seconds};
 use crate::{Server, ToolError, blocking};
 
 /// Bytes of pictures that are kept.
@@ -166,8 +166,8 @@ pub async fn picture(
         return Err(Answer::not_found(format!("the video has no frame {pair}")));
     }
     let turn = app.viewer.turns.acquire().await;
-    let (shared, launch) = (Arc::clone(&app), launch(&app.core));
-    let bytes = blocking(move || shown(&shared, &entry, pair, side, size, launch)).await;
+    let shared = Arc::clone(&app);
+    let bytes = blocking(move || shown(&shared, &entry, pair, side, size)).await;
     drop(turn);
     let bytes = bytes.and_then(|bytes| bytes).map_err(|error| refusal(&error))?;
     let headers = [
@@ -183,6 +183,67 @@ fn launch(server: &Server) -> Launch {
     Launch { launcher: config.launcher.clone(), limit: config.limits.subprocess, ..Launch::default() }
 }
 
+/// Finds out where the frames of an entry's files are, so that the first picture does not wait for it. Blocks.
+pub fn prepare(app: &App, entry: &Entry) {
+    if entry.inputs.len() != 2 || raw_format(&entry.request).is_some() {
+        return;
+    }
+    for input in &entry.inputs {
+        let indexed = Subject::open(app, input).and_then(|subject| match subject.video.is_y4m() {
+            true => Ok(()),
+            false => subject.index(app).map(drop),
+        });
+        if let Err(error) = indexed {
+            tracing::debug!(%error, "the frames of a file cannot be found yet");
+        }
+    }
+}
+
+/// Decodes frames that somebody is likely to look at. Blocks.
+pub fn warm(app: &App, entry: &Entry, frames: &[u64]) {
+    for (pair, side) in frames.iter().flat_map(|pair| [(*pair, 0), (*pair, 1)]) {
+        if shown(app, entry, pair, side, None).is_err() {
+            return;
+        }
+    }
+}
+
+/// A file of an entry, opened under the allowed roots.
+struct Subject {
+    key: FileKey,
+    video: Video,
+}
+
+impl Subject {
+    /// Refuses a file that is not what it was when it was scored.
+    fn open(app: &App, input: &Input) -> Result<Self, ToolError> {
+        let opened = app.core.roots().open(&input.path)?;
+        let facts = opened.file.metadata().map_err(|error| ToolError::failed(&error))?;
+        if input.bytes.is_some_and(|bytes| bytes != facts.len()) {
+            return Err(ToolError::Refused(format!(
+                "{} has changed since it was scored; score it again to look at its frames",
+                input.name
+            )));
+        }
+        let modified = facts.modified().ok().map_or(0, seconds);
+        let key = FileKey { path: opened.path.clone(), bytes: facts.len(), modified };
+        Ok(Self { key, video: Video::File { name: opened.path, file: opened.file } })
+    }
+
+    /// The file under a name that a child can open, the programs, and where the frames are.
+    fn index(&self, app: &App) -> Result<(OpenedFile, Tools, Arc<StillIndex>), ToolError> {
+        let Video::File { name, file } = &self.video else { return Err(ToolError::Cancelled) };
+        let place = OpenedFile::new(file, name).map_err(|error| ToolError::failed(&error))?;
+        let tools = app.viewer.tools(launch(&app.core))?;
+        let make = || {
+            StillIndex::of(&tools, place.path(), &Cancel::new())
+                .map_err(|error| ToolError::Failed(error.to_string()))
+        };
+        let index = app.viewer.index(&self.key, make)?;
+        Ok((place, tools, index))
+    }
+}
+
 /// The picture, from memory or decoded now. Blocks.
 fn shown(
     app: &App,
@@ -190,39 +251,23 @@ fn shown(
     pair: u64,
     side: usize,
     size: Option<(usize, usize)>,
-    launch: Launch,
 ) -> Result<Bytes, ToolError> {
-    let input = &entry.inputs[side];
-    let opened = app.core.roots().open(&input.path)?;
-    let facts = opened.file.metadata().map_err(|error| ToolError::failed(&error))?;
-    let modified = facts.modified().ok().map_or(0, seconds);
-    if input.bytes.is_some_and(|bytes| bytes != facts.len()) {
-        let text =
-            format!("{} has changed since it was scored; score it again to look at its frames", input.name);
-        return Err(ToolError::Refused(text));
-    }
+    let subject = Subject::open(app, &entry.inputs[side])?;
     let steps = app.history.as_ref().and_then(|history| history.read_json(&entry.id, Stored::Result));
     let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
     let frame = steps.unwrap_or_default().at(pair)[side];
-    let file = FileKey { path: opened.path.clone(), bytes: facts.len(), modified };
-    let key = Key { file: file.clone(), frame, size };
+    let key = Key { file: subject.key.clone(), frame, size };
     if let Some(bytes) = app.viewer.picture(&key) {
         return Ok(bytes);
     }
     let raw = raw_format(&entry.request);
-    let video = Video::File { name: opened.path.clone(), file: opened.file };
-    let bytes = if video.is_y4m() || raw.is_some() {
-        plain(&video, raw, frame)?
+    let bytes = if subject.video.is_y4m() || raw.is_some() {
+        plain(&subject.video, raw, frame)?
     } else {
-        let Video::File { name, file: handle } = &video else { return Err(ToolError::Cancelled) };
-        let place = OpenedFile::new(handle, name).map_err(|error| ToolError::failed(&error))?;
-        let tools = app.viewer.tools(launch)?;
-        let cancel = Cancel::new();
-        let failed = |error: visus_media::MediaError| ToolError::Failed(error.to_string());
-        let index =
-            app.viewer.index(&file, || StillIndex::of(&tools, place.path(), &cancel).map_err(failed))?;
+        let (place, tools, index) = subject.index(app)?;
         let size = size.filter(|size| *size != (index.width, index.height));
-        still::still(&tools, place.path(), &index, frame, size, &cancel).map_err(failed)?
+        still::still(&tools, place.path(), &index, frame, size, &Cancel::new())
+            .map_err(|error| ToolError::Failed(error.to_string()))?
     };
     let bytes = Bytes::from(bytes);
     app.viewer.keep(key, &bytes);

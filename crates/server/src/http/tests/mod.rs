@@ -3,6 +3,7 @@
 mod gate;
 mod life;
 mod mcp;
+mod page;
 mod score;
 mod tls;
 mod wire;
