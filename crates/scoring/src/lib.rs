@@ -29,6 +29,7 @@ pub mod range;
 mod request;
 mod run;
 mod selection;
+mod shape;
 mod video;
 
 pub use backend::BackendRequest;
@@ -39,5 +40,6 @@ pub use pair::PairInfo;
 pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
+pub use shape::Shape;
 pub use video::Video;
 pub use visus_engine::PushSession;

@@ -5,6 +5,7 @@ mod life;
 mod mcp;
 mod page;
 mod score;
+#[cfg(feature = "tls")]
 mod tls;
 mod wire;
 
