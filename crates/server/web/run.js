@@ -38,10 +38,13 @@ export function kbpsOf(one, summary) {
   return bytes && seconds && isEncoded ? (8 * bytes) / seconds / 1000 : null;
 }
 
+/** What tools other than scores do, before the name of their file. @type {Record<string, string>} */
+const WORK = { run_compare: "Encoders for", run_ladder: "Ladder for", run_tune_per_shot: "Settings per shot for", vmaf_per_shot: "Shots of" };
+
 /** @param {Entry} one */
 export function titleOf(one) {
   const [first, second] = one.inputs;
-  return second ? `${second.name} against ${first.name}` : `${one.tool} of ${first?.name ?? ""}`;
+  return second ? `${second.name} against ${first.name}` : `${WORK[one.tool] ?? one.tool} ${first?.name ?? ""}`;
 }
 
 export class RunView {
@@ -114,7 +117,7 @@ export class RunView {
     this.chart.show([{ name: one.metric ?? "Score", scores: this.scores, colour: 0 }]);
     this.heading(one, summary);
     put(this.facts, this.trust(summary));
-    put(this.worstList, h("h3", {}, "Worst frames"), ...this.worst.map((frame) => h("button", { type: "button", onclick: () => this.viewer?.show(frame) }, `${moment(frame, fps)} · ${fixed(this.scores.at(frame), 1)}`)));
+    put(this.worstList, h("h3", {}, "Worst frames"), ...this.worst.map((frame) => h("button", { type: "button", class: "keep", onclick: () => this.viewer?.show(frame) }, `${moment(frame, fps)} · ${fixed(this.scores.at(frame), 1)}`)));
     this.viewer = new Viewer({ id: this.id, frames: this.scores.length, fps, score: (frame) => this.scores.at(frame), worst: () => this.worst, onframe: (frame) => this.chart.place(frame) });
     put(this.look, this.viewer.element);
     if (this.worst.length) this.viewer.show(this.worst[0]);

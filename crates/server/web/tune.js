@@ -16,7 +16,7 @@ const TOOLS = {
 
 /** The name of the encode that a sample belongs to, without its setting. @param {string} job */
 export function curveName(job) {
-  return job.replace(/\s*\(?(crf|qp|cq|q)?\s*\d+\)?$/i, "") || job;
+  return job.replace(/\s+\(?(crf|qp|cq|q)?\s*\d+\)?$/i, "") || job;
 }
 
 /** The form that starts a search. */
@@ -129,7 +129,7 @@ export class TuneView {
   draw() {
     const points = this.samples.map((sample) => ({ group: curveName(sample.job), name: `${curveName(sample.job)} at ${sample.quality}`, kbps: sample.kbps, score: sample.score }));
     const drawing = rateChart(points);
-    put(this.drawing, drawing ? h("section", { class: "card", "aria-labelledby": "points-title" }, h("h2", { id: "points-title" }, "Measured so far"), h("p", { class: "hint" }, groupsOf(points).join(", ")), drawing) : null);
+    put(this.drawing, drawing ? h("section", { class: "card", "aria-labelledby": "points-title" }, h("h2", { id: "points-title" }, "Measured"), h("p", { class: "hint" }, groupsOf(points).join(", ")), drawing) : null);
   }
 
   /** @param {import("./api.js").Entry} one @param {any} result */

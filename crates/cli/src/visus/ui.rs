@@ -9,8 +9,6 @@ use clap::{Args as ClapArgs, ValueHint};
 use tempfile::NamedTempFile;
 use visus_server::{config, http};
 
-use super::mcp;
-
 const EXAMPLES: &str = "\
 The page needs a token, which is part of the address that is printed. It can read videos in the folders that are named and
 nowhere else, and only this machine can reach it. `visus serve --ui` serves the same page to others.
@@ -42,7 +40,7 @@ pub fn run(args: &UiArgs) -> Result<()> {
     let core = config::Flags {
         http: true,
         allow: folders.clone(),
-        launcher: mcp::launcher(),
+        launcher: super::launcher(),
         ..config::Flags::default()
     };
     let log_level = std::env::var_os("VMAFX_LOG_LEVEL").is_none().then(|| "warning".to_owned());
