@@ -368,7 +368,7 @@ try {
   await page.getByLabel("Path of a file on the server").fill("/etc/passwd");
   await page.getByRole("button", { name: "Add as encode" }).click();
   await begin(page);
-  await page.getByText("not under an allowlisted root").waitFor();
+  await page.locator("main").getByText("not under an allowlisted root").waitFor();
   ok("a file outside the folders is refused, with advice", (await text(page)).includes("visus ui FOLDER"));
   await page.context().close();
   await stop(server.child);
