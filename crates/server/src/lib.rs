@@ -12,6 +12,7 @@ pub mod engines;
 pub mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+pub mod history;
 pub mod http;
 pub mod jobs;
 pub mod mcp;
@@ -21,6 +22,7 @@ pub mod roots;
 mod server;
 pub mod text;
 pub mod tools;
+mod web;
 
 pub use error::{Fault, ToolError};
 pub(crate) use server::WHILE_MADE;

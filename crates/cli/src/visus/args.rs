@@ -69,6 +69,9 @@ pub enum Command {
     /// Check this machine's scores against libvmaf's, at every CPU level or on a GPU
     Selftest(SelftestArgs),
     #[cfg(feature = "server")]
+    /// Open a web page to score videos, look at frames and compare encodes
+    Ui(super::ui::UiArgs),
+    #[cfg(feature = "server")]
     /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
     Serve(super::server_args::ServeArgs),
     #[cfg(feature = "server")]

@@ -33,6 +33,8 @@ mod serve;
 mod server_args;
 mod shell;
 mod tune;
+#[cfg(feature = "server")]
+mod ui;
 mod worst;
 
 use std::process::ExitCode;
@@ -87,6 +89,8 @@ pub fn main() -> ExitCode {
         Command::Features(args) => features::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        #[cfg(feature = "server")]
+        Command::Ui(args) => ui::run(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(args),
         #[cfg(feature = "server")]

@@ -52,8 +52,9 @@ fn start() -> Option<(Runtime, Router)> {
     let mut config = Config::read(&flags, &lookup).ok()?;
     config.roots.clear();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let (_, router) =
+    let assembled =
         runtime.block_on(async { assemble(settings, crate::Server::new(config), CancellationToken::new()) });
+    let (_, router) = assembled.ok()?;
     Some((runtime, router))
 }
 

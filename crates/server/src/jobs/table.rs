@@ -130,7 +130,7 @@ impl Table {
 
     fn insert(&mut self, owner: &Owner, tool: &'static str) -> (String, watch::Receiver<State>) {
         let id = uuid::Uuid::new_v4().simple().to_string();
-        let state = State { status: Status::Queued, progress: Progress::default() };
+        let state = State { status: Status::Queued, progress: Progress::default(), live: Arc::default() };
         let (state, watcher) = watch::channel(state);
         let job = Job {
             owner: owner.clone(),
@@ -204,7 +204,10 @@ impl Table {
                 Err(ToolError::Cancelled) => Status::Cancelled,
                 Err(error) => Status::Failed(error.bounded()),
             };
-            job.state.send_modify(|state| state.status = status);
+            job.state.send_modify(|state| {
+                state.status = status;
+                state.live = Arc::default();
+            });
         }
         self.forget_old(limits);
     }

@@ -4,6 +4,7 @@
 //! whether it exists. The resolved path is then opened component by component without following symbolic links, so
 //! that a link swapped in between gains nothing: what is handed on is the opened file, not its name.
 
+mod list;
 mod resolve;
 #[cfg(unix)]
 mod walk;
@@ -15,6 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::cleaned;
+pub use list::Listed;
 
 /// Why a path cannot be used. The texts are part of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
