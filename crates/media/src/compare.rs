@@ -10,9 +10,9 @@ use visus_video::Interlacing;
 use crate::sync::bars;
 use crate::sync::findings::{Findings, Sync, frames};
 use crate::sync::log::Laid;
-use crate::sync::pairer::CERTAIN;
 use crate::sync::plan::Start;
 use crate::sync::runs::{Alternative, DoubtfulRun};
+use crate::sync::start::CERTAIN;
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.
@@ -283,7 +283,7 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: &[O
 }
 
 /// Below this confidence a start is a guess, whatever else speaks for it.
-const GUESSED: f32 = 0.15;
+const GUESSED: f32 = 0.3;
 
 fn offset(found: &mut Comparability, findings: &Findings, start: Start) {
     let confidence = start.confidence;

@@ -76,3 +76,41 @@ impl Share {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::runs::Alternative;
+
+    fn share(log: Log) -> Value {
+        let outline = Outline { width: 64, height: 36, rate: Some(25.0), stated_frames: None };
+        let outlines = [outline.clone(), outline];
+        Share { known: Comparability::default(), outlines, log, complaints: Vec::new() }.json()
+    }
+
+    /// Each part scores its own doubtful pairs again; joined, they say what one run says.
+    #[test]
+    fn scores_of_alternatives_join() {
+        let pair = |at: u64| {
+            let doubtful = (3..9).contains(&at);
+            Noted {
+                reference: at,
+                distorted: at,
+                doubt: doubtful.then_some(Alternative::Shift(1)),
+                rescored: doubtful.then(|| [90.0 + 0.1 * at as f64, 80.3 + 0.7 * at as f64]),
+                ..Noted::default()
+            }
+        };
+        let whole = Log { pairs: (0..12).map(pair).collect(), ..Log::default() };
+        for cut in 1..12u64 {
+            let mut second = whole.part(cut..12, true);
+            second.before = second.before.map(|before| Noted { rescored: None, ..before });
+            let parts = [share(whole.part(0..cut, false)), share(second)];
+            let joined = join_shares(&parts).unwrap();
+            let one = join_shares(&[share(whole.clone())]).unwrap();
+            assert_eq!(joined.pairing["doubtful"], one.pairing["doubtful"], "{cut}");
+            assert_eq!(joined.pairing["doubtful"]["runs"][0]["rescored"], 6);
+            assert!(joined.pairing["doubtful"]["mean_change"].as_f64().unwrap() < -2.0);
+        }
+    }
+}

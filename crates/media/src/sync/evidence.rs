@@ -32,6 +32,8 @@ const WEIGHT: f32 = 3.0;
 /// it should says less than one that looks newer.
 const LATE: f32 = 0.3;
 const LATEST: f32 = 0.5;
+/// Frames at the beginning that cannot lag: the first is coded by itself.
+const FRESH: usize = 2;
 /// A frame whose nearest is so many times farther than usual shows something else.
 const FOREIGN: f32 = 6.0;
 
@@ -190,7 +192,7 @@ impl Block {
             let best = best[frame];
             let motion =
                 place(cadence, frame, offsets[nearest], reference).map_or(0.0, |at| motion(look, at));
-            let behind = slack.max(late(best, motion));
+            let behind = if frame < FRESH { slack } else { slack.max(late(best, motion)) };
             let each = distances.into_iter().enumerate();
             each.map(|(at, distance)| against(distance, best, if at > nearest { behind } else { slack }))
                 .collect()

@@ -5,7 +5,8 @@
 //! The window is all that is held of full pictures: memory is bounded, and where nothing was edited a file is decoded once.
 //!
 //! What belongs together is decided by one model of the edit ([`model`]), which weighs what pictures say ([`evidence`], [`changes`])
-//! against the price of every edit and the [`cadence`] that the frame rates suggest; its result is a [`plan`]. As long as the
+//! against the price of every edit ([`prices`]) and the [`cadence`] that frame rates and timestamps suggest; several such explanations
+//! are weighed against each other ([`weigh`]), and the result is a [`plan`]. As long as the
 //! window shows no edit, frames are passed on one after another. Once it does, small copies of both files are read to their ends
 //! ([`thumbnails`]), and the plan is made for all that is left at once, before any of it is scored. Inputs that can be
 //! read only once (pipes) are planned window by window.
@@ -25,8 +26,11 @@ pub(crate) mod otherwise;
 pub(crate) mod paired;
 pub(crate) mod pairer;
 pub(crate) mod plan;
+pub(crate) mod prices;
 pub(crate) mod runs;
 pub(crate) mod signature;
+pub(crate) mod start;
+pub(crate) mod steps;
 pub(crate) mod threads;
 pub(crate) mod thumbnails;
 pub(crate) mod weigh;

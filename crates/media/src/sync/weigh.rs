@@ -9,8 +9,9 @@ use crate::sync::cadence::Cadence;
 use crate::sync::changes::Changes;
 use crate::sync::evidence::Evidence;
 use crate::sync::look::{Look, is_same};
-use crate::sync::model::{Model, Prices, Rival, State, Way};
+use crate::sync::model::{Model, Rival, State, Way};
 use crate::sync::plan::Prior;
+use crate::sync::prices::Prices;
 
 /// How much farther (as a logarithm) a pair may be than the nearest at no loss; and where lengths and times agree.
 const SLACK: f32 = 0.05;

@@ -114,6 +114,8 @@ const PAIRING: &[Field] = &[
         .default("\"full\""),
     Field::new("scale", Kind::Text, "Encoded files of two sizes: auto, reference, off or WxH.")
         .default("\"auto\""),
+    Field::new("scaler", Kind::Word(&["bicubic", "keys", "lanczos", "bilinear"]), "The scaling kernel.")
+        .default("\"bicubic\""),
     Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
 ];
 
