@@ -7,8 +7,6 @@ use clap::Args;
 use visus_media::{Comparability, Control, DEFAULT_LIMIT, Scale, Scaler, Sync, Verdict};
 use visus_scoring::{Decoders, Pairing};
 
-use super::mcp;
-
 /// How two videos are brought together.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Encoded video")]
@@ -57,7 +55,7 @@ pub fn decoders() -> Decoders {
         .filter(|seconds| *seconds > 0.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .unwrap_or(DEFAULT_LIMIT);
-    Decoders { launcher: mcp::launcher(), limit, ..Decoders::default() }
+    Decoders { launcher: super::launcher(), limit, ..Decoders::default() }
 }
 
 /// Verdict, pairing and conversions in a few lines.
