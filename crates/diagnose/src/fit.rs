@@ -5,9 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::grid::{Cells, Grid};
+
 /// Points that a fit looks at.
 const MOST_POINTS: usize = 1024;
 const ROUNDS: usize = 4;
+/// Cells along the side of a square whose colour is looked at.
+const SQUARE: usize = 4;
 
 /// Every how many cells a fit looks at.
 pub(crate) fn stride(cells: usize) -> usize {
@@ -151,13 +155,18 @@ struct Colour {
 }
 
 /// Fits the chroma of cells; luma is there for matrices, which change it too.
-pub(crate) fn chroma(mean: &[Vec<f32>; 2], chroma: &[[Vec<f32>; 2]; 2]) -> ChromaFit {
-    let step = stride(mean[0].len());
-    let colour = |at: usize, side: usize| [mean[side][at], chroma[0][side][at], chroma[1][side][at]];
-    let points: Vec<Colour> = (0..mean[0].len())
-        .step_by(step)
-        .map(|at| Colour { reference: colour(at, 0), distorted: colour(at, 1) })
-        .collect();
+/// Cells are taken together in squares, so that grain and what encoders leave of it average out.
+pub(crate) fn chroma(grid: &Grid, cells: &Cells) -> ChromaFit {
+    let mut points = Vec::new();
+    for row in (0..grid.rows.saturating_sub(SQUARE - 1)).step_by(SQUARE) {
+        for column in (0..grid.columns.saturating_sub(SQUARE - 1)).step_by(SQUARE) {
+            let [reference, distorted] = [0, 1].map(|side| {
+                [&cells.mean[side], &cells.chroma[0][side], &cells.chroma[1][side]]
+                    .map(|plane| square_mean(grid, plane, row, column))
+            });
+            points.push(Colour { reference, distorted });
+        }
+    }
     let mut weight = vec![1.0f32; points.len()];
     let mut fit = weighted(&points, &weight);
     for _ in 1..ROUNDS {
@@ -186,6 +195,11 @@ impl ChromaFit {
         let (cb, cr) = self.predict(point.reference[1], point.reference[2]);
         ((point.distorted[1] - cb).powi(2) + (point.distorted[2] - cr).powi(2)).sqrt()
     }
+}
+
+fn square_mean(grid: &Grid, plane: &[f32], row: usize, column: usize) -> f32 {
+    let rows = (row..row + SQUARE).map(|row| &plane[row * grid.columns + column..][..SQUARE]);
+    rows.map(|row| row.iter().sum::<f32>()).sum::<f32>() / (SQUARE * SQUARE) as f32
 }
 
 fn weighted(points: &[Colour], weight: &[f32]) -> ChromaFit {

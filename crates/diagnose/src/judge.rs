@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::detectors::{Clip, Sign, kind_of_run, signs, stands_out, words};
+use crate::detectors::{Clip, Sign, group, kind_of_run, signs, stands_out, words};
 use crate::finding::{Area, Finding, Kind, Visibility};
 use crate::grid::Grid;
 use crate::look::FrameFacts;
@@ -13,33 +13,35 @@ const GAP: usize = 2;
 const MOVING_GAP: usize = 6;
 /// A run of so few frames must be this certain.
 const SHORT: usize = 2;
-const SHORT_CONFIDENCE: f32 = 0.7;
+const SHORT_CONFIDENCE: f32 = 0.95;
+/// Frames at the ends of a run with less than this share of its usual strength do not belong to it.
+const TRIM: f32 = 0.35;
 
-/// Frames of one kind: each with its certainty.
-type Run = Vec<(usize, f32)>;
+/// Frames that show faults of one group.
+type Run = Vec<(usize, Sign)>;
 
 /// The faults of a clip of this size. `first`: the number of the first frame.
 pub fn judge(width: usize, height: usize, first: u64, facts: &[FrameFacts]) -> Vec<Finding> {
     let grid = Grid::of(width, height);
     let clip = Clip { facts, columns: grid.columns, rows: grid.rows };
-    let mut by_kind: BTreeMap<Kind, Run> = BTreeMap::new();
+    let mut by_group: BTreeMap<Kind, Run> = BTreeMap::new();
     for at in 0..facts.len() {
-        for Sign { kind, confidence } in signs(&clip, at) {
-            by_kind.entry(kind).or_default().push((at, confidence));
+        for sign in signs(&clip, at) {
+            by_group.entry(group(sign.kind)).or_default().push((at, sign));
         }
     }
     let mut found = Vec::new();
-    for (kind, signs) in by_kind {
-        let runs = runs(kind, &signs).into_iter().filter(|run| certain(run));
-        let runs = runs.filter(|run| stands_out(kind, facts, run[0].0, run[run.len() - 1].0));
-        found.extend(runs.map(|run| finding((width, height), &grid, first, facts, kind, &run)));
+    for (group, signs) in by_group {
+        let runs = runs(group, &signs).into_iter().map(trimmed).filter(|run| certain(group, run, facts.len()));
+        let runs = runs.filter(|run| stands_out(group, facts, run[0].0, run[run.len() - 1].0));
+        found.extend(runs.map(|run| finding((width, height), &grid, first, facts, &run)));
     }
     found.sort_by_key(|finding| (finding.from, finding.kind));
     found
 }
 
-fn runs(kind: Kind, signs: &[(usize, f32)]) -> Vec<Run> {
-    let gap = match kind {
+fn runs(group: Kind, signs: &[(usize, Sign)]) -> Vec<Run> {
+    let gap = match group {
         Kind::FrameOrder | Kind::Frozen | Kind::Combing | Kind::Blended => MOVING_GAP,
         Kind::Shifted | Kind::Scaled => 4,
         _ => GAP,
@@ -54,9 +56,24 @@ fn runs(kind: Kind, signs: &[(usize, f32)]) -> Vec<Run> {
     all
 }
 
-fn certain(run: &Run) -> bool {
-    let most = run.iter().map(|(_, confidence)| *confidence).fold(0.0, f32::max);
-    if run.len() <= SHORT { most >= SHORT_CONFIDENCE } else { most >= 0.55 }
+/// Without the frames at both ends that show only what encoders carry over from a faulty frame.
+fn trimmed(mut run: Run) -> Run {
+    let mut strengths: Vec<f32> = run.iter().map(|(_, sign)| sign.strength).collect();
+    let middle = strengths.len() / 2;
+    let usual = *strengths.select_nth_unstable_by(middle, f32::total_cmp).1;
+    let weak = |sign: &Sign| sign.strength < TRIM * usual;
+    while run.last().is_some_and(|(_, sign)| weak(sign)) {
+        run.pop();
+    }
+    let start = run.iter().position(|(_, sign)| !weak(sign)).unwrap_or(0);
+    run.split_off(start)
+}
+
+fn certain(group: Kind, run: &Run, frames: usize) -> bool {
+    let most = run.iter().map(|(_, sign)| sign.confidence).fold(0.0, f32::max);
+    // One frame alone has two good fields in most cases, and may look woven by chance.
+    let alone = group == Kind::Combing && run.len() == 1 && frames > 1;
+    !alone && if run.len() <= SHORT { most >= SHORT_CONFIDENCE } else { most >= 0.55 }
 }
 
 fn finding(
@@ -64,19 +81,21 @@ fn finding(
     grid: &Grid,
     first: u64,
     facts: &[FrameFacts],
-    kind: Kind,
     run: &Run,
 ) -> Finding {
     let frames: Vec<FrameFacts> = run.iter().map(|(at, _)| facts[*at]).collect();
-    let kind = kind_of_run(kind, &frames);
+    let signs: Vec<Sign> = run.iter().map(|(_, sign)| *sign).collect();
+    let kind = kind_of_run(&signs, &frames);
     let (from, to) = (run[0].0, run[run.len() - 1].0);
-    let strongest = run.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or((from, 0.0));
-    let confidence = run.iter().map(|(_, confidence)| confidence).sum::<f32>() / run.len() as f32;
+    let strength = |(_, sign): &(usize, Sign)| sign.strength * sign.confidence;
+    let strongest = run.iter().reduce(|a, b| if strength(b) > strength(a) { b } else { a });
+    let strongest = strongest.map_or(from, |(at, _)| *at);
+    let confidence = signs.iter().map(|sign| sign.confidence).sum::<f32>() / signs.len() as f32;
     let area = matches!(kind, Kind::Overlay | Kind::Damage).then(|| area(grid, &frames));
     let what = words(kind, &frames);
     let (from, to) = (first + from as u64, first + to as u64);
     let text = sentence(kind, (from, to), area.map(|area| (area, (width, height))), &what);
-    Finding { kind, from, to, peak: first + strongest.0 as u64, area, confidence, what, text }
+    Finding { kind, from, to, peak: first + strongest as u64, area, confidence, what, text }
 }
 
 /// The rectangle that holds the patches of most frames.

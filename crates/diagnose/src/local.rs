@@ -35,8 +35,14 @@ const LUMA: f32 = 90.0;
 /// Difference of chroma, in levels.
 const CHROMA: f32 = 12.0;
 
-/// The cells that are wrong after the whole picture's change of levels and colour has been taken out.
-pub(crate) fn patch(grid: &Grid, cells: &Cells, mean: f32, luma: &LumaFit, chroma: &ChromaFit) -> Patch {
+/// The cells that are wrong, and the largest group of them, after the whole picture's change of levels and colour has been taken out.
+pub(crate) fn patch(
+    grid: &Grid,
+    cells: &Cells,
+    mean: f32,
+    luma: &LumaFit,
+    chroma: &ChromaFit,
+) -> (Patch, Vec<usize>) {
     let errors = errors(cells, mean, luma);
     let colours = colours(cells, chroma);
     let around = widest(grid, &cells.variance[0]);
@@ -53,15 +59,16 @@ pub(crate) fn patch(grid: &Grid, cells: &Cells, mean: f32, luma: &LumaFit, chrom
         .collect();
     let count = wrong.iter().filter(|wrong| **wrong).count() as u32;
     if count == 0 {
-        return Patch::default();
+        return (Patch::default(), Vec::new());
     }
     let group = largest(grid, &wrong);
     let mut found = describe(grid, cells, &group, &errors, &colours);
     found.wrong = count;
-    let all: f32 = errors.iter().sum();
-    let those: f32 = errors.iter().zip(&wrong).filter(|(_, wrong)| **wrong).map(|(error, _)| error).sum();
+    let weight = |at: usize| errors[at] + colours.get(at).map_or(0.0, |apart| apart * apart);
+    let all: f32 = (0..grid.len()).map(weight).sum();
+    let those: f32 = (0..grid.len()).filter(|at| wrong[*at]).map(weight).sum();
     found.share = those / all.max(1.0);
-    found
+    (found, group)
 }
 
 /// Mean squared error of each cell.

@@ -72,6 +72,8 @@ pub(crate) struct Look {
     pub facts: FrameFacts,
     /// Mean luma of every cell, of both pictures.
     pub means: [Vec<f32>; 2],
+    /// The cells of the patch.
+    pub wrong: Vec<usize>,
 }
 
 /// Detail in other places, where there is enough of it.
@@ -90,8 +92,8 @@ impl Look {
         let cells = Cells::of(grid, reference, distorted)?;
         let mean = [0, 1].map(|side| average(&cells.mean[side]));
         let luma = fit::luma(&cells.mean[0], &cells.mean[1], mean[0]);
-        let chroma = cells.has_chroma().then(|| fit::chroma(&cells.mean, &cells.chroma));
-        let patch = local::patch(grid, &cells, mean[0], &luma, &chroma.unwrap_or_default());
+        let chroma = cells.has_chroma().then(|| fit::chroma(grid, &cells));
+        let (patch, wrong) = local::patch(grid, &cells, mean[0], &luma, &chroma.unwrap_or_default());
         let fields = cells.field_error.map(|error| (error / cells.field_count.max(1.0)) as f32);
         let mut facts = FrameFacts {
             mean,
@@ -110,7 +112,7 @@ impl Look {
         if displaced(&facts) && index.is_multiple_of(PLACEMENT_STEP) {
             facts.placement = geometry::placement(reference, distorted);
         }
-        Some(Self { facts, means: cells.mean })
+        Some(Self { facts, means: cells.mean, wrong })
     }
 }
 

@@ -5,8 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::local::Patch;
-
 /// Frames before and behind that a frame is compared with.
 pub(crate) const REACH: usize = 6;
 
@@ -38,16 +36,18 @@ pub(crate) struct Centred {
     pub pictures: [Vec<f32>; 2],
     pub power: [f32; 2],
     pub mean: [f32; 2],
+    /// Cells that are wrong.
+    pub wrong: Vec<usize>,
 }
 
 impl Centred {
-    pub fn new(means: [Vec<f32>; 2], mean: [f32; 2]) -> Self {
+    pub fn new(means: [Vec<f32>; 2], mean: [f32; 2], wrong: Vec<usize>) -> Self {
         let mut pictures = means;
         for (picture, mean) in pictures.iter_mut().zip(mean) {
             picture.iter_mut().for_each(|value| *value -= mean);
         }
         let power = [0, 1].map(|side| dot(&pictures[side], &pictures[side]));
-        Self { pictures, power, mean }
+        Self { pictures, power, mean, wrong }
     }
 
     fn count(&self) -> f32 {
@@ -82,7 +82,7 @@ fn apart(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Compares the pair at `here` with those around it, which are given in order.
-pub(crate) fn motion(around: &[&Centred], here: usize, patch: &Patch, columns: usize) -> Motion {
+pub(crate) fn motion(around: &[&Centred], here: usize) -> Motion {
     let now = around[here];
     let count = now.count();
     let shown = &now.pictures[1];
@@ -98,7 +98,7 @@ pub(crate) fn motion(around: &[&Centred], here: usize, patch: &Patch, columns: u
         motion.moved = [0, 1].map(|side| apart(&now.pictures[side], &before.pictures[side]) / count);
         motion.faded = now.mean[0] - before.mean[0];
         motion.patch_moved = [0, 1].map(|side| {
-            within(patch, columns, &now.pictures[side], &before.pictures[side], now.mean[side] - before.mean[side])
+            within(&now.wrong, &now.pictures[side], &before.pictures[side], now.mean[side] - before.mean[side])
         });
     }
     for at in (0..around.len()).filter(|at| *at != here) {
@@ -140,17 +140,8 @@ fn mixture(motion: &mut Motion, now: &Centred, other: &Centred, far: i8) {
     }
 }
 
-/// How far a picture moved within a patch.
-fn within(patch: &Patch, columns: usize, now: &[f32], before: &[f32], faded: f32) -> f32 {
-    let (mut sum, mut count) = (0.0f32, 0.0f32);
-    for row in patch.from[1]..patch.to[1] {
-        for column in patch.from[0]..patch.to[0] {
-            let at = usize::from(row) * columns + usize::from(column);
-            if let (Some(now), Some(before)) = (now.get(at), before.get(at)) {
-                sum += (now - before + faded).powi(2);
-                count += 1.0;
-            }
-        }
-    }
-    if count > 0.0 { sum / count } else { 0.0 }
+/// How far a picture moved within some cells.
+fn within(cells: &[usize], now: &[f32], before: &[f32], faded: f32) -> f32 {
+    let moved = |at: &usize| Some((now.get(*at)? - before.get(*at)? + faded).powi(2));
+    cells.iter().filter_map(moved).sum::<f32>() / cells.len().max(1) as f32
 }

@@ -57,7 +57,7 @@ impl Watch {
             let next = state.next;
             let Some(look) = state.waiting.remove(&next) else { break };
             state.next += 1;
-            state.push(look, self.grid.columns);
+            state.push(look);
         }
     }
 
@@ -65,7 +65,7 @@ impl Watch {
     pub fn finish(&self) -> (u64, Vec<FrameFacts>) {
         let mut state = self.lock();
         while state.done < state.recent.len() {
-            state.settle(self.grid.columns);
+            state.settle();
         }
         (state.first, if state.blind { Vec::new() } else { std::mem::take(&mut state.facts) })
     }
@@ -76,14 +76,14 @@ impl Watch {
 }
 
 impl State {
-    fn push(&mut self, look: Option<Look>, columns: usize) {
-        let Some(Look { facts, means }) = look else {
+    fn push(&mut self, look: Option<Look>) {
+        let Some(Look { facts, means, wrong }) = look else {
             self.blind = true;
             return;
         };
-        self.recent.push_back((Centred::new(means, facts.mean), facts));
+        self.recent.push_back((Centred::new(means, facts.mean, wrong), facts));
         if self.recent.len() > self.done + REACH {
-            self.settle(columns);
+            self.settle();
         }
         while self.done > REACH {
             self.recent.pop_front();
@@ -92,12 +92,12 @@ impl State {
     }
 
     /// Compares the next pair with those around it.
-    fn settle(&mut self, columns: usize) {
+    fn settle(&mut self) {
         let here = self.done;
         let (from, to) = (here.saturating_sub(REACH), (here + REACH + 1).min(self.recent.len()));
         let around: Vec<&Centred> = self.recent.range(from..to).map(|(centred, _)| centred).collect();
         let mut facts = self.recent[here].1;
-        facts.motion = motion(&around, here - from, &facts.patch, columns);
+        facts.motion = motion(&around, here - from);
         self.facts.push(facts);
         self.done += 1;
     }

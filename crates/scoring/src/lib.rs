@@ -21,6 +21,7 @@
 pub mod backend;
 pub mod cpu;
 mod error;
+mod faults;
 mod handle;
 pub mod names;
 mod open;
@@ -33,6 +34,7 @@ mod video;
 
 pub use backend::BackendRequest;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
+pub use faults::{Faults, join_diagnosis};
 pub use handle::{ModelFile, OpenedFile};
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;

@@ -46,7 +46,7 @@ pub fn run(args: &MergeArgs) -> Result<()> {
         let joined = visus_media::join_shares(shares)?;
         Ok(vec![("comparability", joined.comparability), ("pairing", joined.pairing)])
     };
-    let merged = part::merge(parts?, args.open_end, &join_pairing)?;
+    let merged = part::merge(parts?, args.open_end, &join_pairing, &visus_scoring::join_diagnosis)?;
     match &args.output {
         Some(path) if path != Path::new("-") => replace(path, &merged)?,
         _ if args.pages.wanted() && args.output.is_none() => {}

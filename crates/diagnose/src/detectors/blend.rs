@@ -15,7 +15,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         && motion.own > 0.15
         && motion.mixture_distance < 0.3 * motion.own;
     let confidence = (1.0 - motion.mixture_distance / motion.own.max(0.01)).clamp(0.5, 1.0);
-    mixed.then_some(Sign { kind: Kind::Blended, confidence })
+    mixed.then_some(Sign::new(Kind::Blended, confidence))
 }
 
 pub(crate) fn words(frames: &[FrameFacts]) -> String {

@@ -23,10 +23,13 @@ fn peaks(facts: &FrameFacts) -> f32 {
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
     let usual = clip.usual(at, steps);
-    if steps(facts) > STEPS * usual.max(1.0) {
+    if steps(facts) > STEPS * usual.max(1.0) && facts.motion.faded.abs() < 1.0 {
         return sign(Kind::Blocking, steps(facts) / usual.max(1.0), STEPS);
     }
-    sign(Kind::Banding, peaks(facts), ROUGH)
+    // A coarse encode of a dark or fading picture has few levels too, but then no detail.
+    let kept = facts.across.ratio().max(facts.down.ratio()) > 0.6;
+    let steady = facts.motion.faded.abs() < 1.0;
+    (kept && steady).then(|| sign(Kind::Banding, peaks(facts), ROUGH)).flatten()
 }
 
 pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {

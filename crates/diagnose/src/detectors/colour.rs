@@ -10,16 +10,16 @@ use crate::fit::ChromaFit;
 use crate::look::FrameFacts;
 
 /// Root mean square difference of chroma in levels from which on colour is judged.
-const DIFFERENCE: f32 = 1.6;
+const DIFFERENCE: f32 = 1.4;
 /// Distance from grey (root mean square, in levels) that a reference needs for "missing".
-const COLOURFUL: f32 = 1.8;
+const COLOURFUL: f32 = 2.0;
 const TURN: f32 = 7.0;
 const FACTOR: f32 = 0.16;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let fit = clip.facts[at].chroma.as_ref()?;
     // In a fade, a coarse encode may show the colours of some frames before.
-    let faded = clip.facts[at.saturating_sub(2)..=at].iter().map(|facts| facts.motion.faded.abs());
+    let faded = clip.facts[at.saturating_sub(1)..=at].iter().map(|facts| facts.motion.faded.abs());
     let late = 0.5 * faded.fold(0.0, f32::max);
     if fit.strength[0] > COLOURFUL && fit.strength[1] < 0.22 * fit.strength[0] {
         return sign(Kind::MissingChroma, fit.before, 0.8 * COLOURFUL + late);
@@ -29,7 +29,9 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         return None;
     }
     let least = fit.cast_left.min(fit.turn_left);
-    if fit.swapped_left < 0.5 * least && fit.swapped_left < 0.4 * fit.before {
+    // An even colour can be turned into any other; one that becomes just the exchanged one was hardly turned.
+    let exchanged = fit.swapped_left < 0.15 * fit.before && fit.turn.abs() > 40.0;
+    if exchanged || (fit.swapped_left < 0.5 * least && fit.swapped_left < 0.4 * fit.before) {
         return sign(Kind::SwappedChroma, fit.before, DIFFERENCE);
     }
     if matrix_explains(fit, matrix) && matrix < 0.7 * fit.turn_left.max(fit.cast_left) {

@@ -14,9 +14,10 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let uneven = wrong / right.max(1.0);
     // Rows that alternate raise detail along columns and leave that along rows alone.
     let vertical = facts.down.ratio() / facts.across.ratio();
-    let combed = wrong > ERROR && ((uneven > 1.8 && vertical > 1.25) || (uneven > 1.3 && vertical > 2.0));
+    let rows = facts.down.added() > 1.5 * wrong;
+    let combed = wrong > ERROR && rows && ((uneven > 1.8 && vertical > 1.25) || (uneven > 1.5 && vertical > 2.0));
     let confidence = (0.5 + 0.25 * (uneven - 1.8).max(0.0) + 0.25 * (vertical - 1.25)).clamp(0.5, 1.0);
-    combed.then_some(Sign { kind: Kind::Combing, confidence })
+    combed.then_some(Sign::new(Kind::Combing, confidence))
 }
 
 pub(crate) fn words(frames: &[FrameFacts]) -> String {

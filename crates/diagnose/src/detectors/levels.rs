@@ -25,7 +25,7 @@ pub(crate) fn blank(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         && facts.across.energy[0] > 2.0
         && facts.luma.spread > 4.0
         && facts.luma.left < 2.0;
-    even.then_some(Sign { kind: Kind::Blank, confidence: 1.0 })
+    even.then_some(Sign::new(Kind::Blank, 1.0))
 }
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
@@ -46,7 +46,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
 /// How far levels may be off because they are those of some frames before, in the direction in which they are off.
 fn late(clip: &Clip<'_>, at: usize) -> f32 {
     let shift = clip.facts[at].luma.shift;
-    let faded = clip.facts[at.saturating_sub(2)..=at].iter().map(|facts| facts.motion.faded);
+    let faded = clip.facts[at.saturating_sub(1)..=at].iter().map(|facts| facts.motion.faded);
     let against = faded.filter(|faded| faded * shift < 0.0).map(f32::abs);
     3.0 * against.fold(0.0, f32::max)
 }

@@ -46,12 +46,20 @@ pub(crate) struct Sign {
     pub kind: Kind,
     /// From 0.5 to 1.
     pub confidence: f32,
+    /// The figure over its limit; 1 where there is none.
+    pub strength: f32,
+}
+
+impl Sign {
+    pub fn new(kind: Kind, confidence: f32) -> Self {
+        Self { kind, confidence, strength: 1.0 }
+    }
 }
 
 /// A sign if a figure is beyond its limit; twice the limit is certain.
 pub(crate) fn sign(kind: Kind, figure: f32, limit: f32) -> Option<Sign> {
     let ratio = figure / limit;
-    (ratio > 1.0).then(|| Sign { kind, confidence: (0.5 + 0.5 * (ratio - 1.0)).min(1.0) })
+    (ratio > 1.0).then(|| Sign { kind, confidence: (0.5 + 0.5 * (ratio - 1.0)).min(1.0), strength: ratio })
 }
 
 /// All signs of a frame: a structural one alone, or any of the others.
@@ -61,14 +69,35 @@ pub(crate) fn signs(clip: &Clip<'_>, at: usize) -> Vec<Sign> {
     if let Some(found) = structural.into_iter().find_map(|detector| detector(clip, at)) {
         return vec![found];
     }
-    let others: [fn(&Clip<'_>, usize) -> Option<Sign>; 4] =
-        [levels::sign_of, colour::sign_of, patch::sign_of, texture::sign_of];
-    others.into_iter().filter_map(|detector| detector(clip, at)).collect()
+    let texture = texture::sign_of(clip, at);
+    // What changes the texture of the whole picture makes single cells look wrong.
+    let local = texture.is_none() || clip.facts[at].patch.share > 0.5;
+    let patch = if local { patch::sign_of(clip, at) } else { None };
+    [levels::sign_of(clip, at), colour::sign_of(clip, at), patch, texture].into_iter().flatten().collect()
 }
 
-/// The kind of a run of frames, where frames by themselves do not show it.
-pub(crate) fn kind_of_run(kind: Kind, frames: &[FrameFacts]) -> Kind {
-    if kind == Kind::Damage { patch::kind(frames) } else { kind }
+/// Kinds of which a run of frames has one: single frames may look like another one of the group.
+pub(crate) fn group(kind: Kind) -> Kind {
+    match kind {
+        Kind::Brightness | Kind::Contrast | Kind::Gamma => Kind::Brightness,
+        Kind::MissingChroma
+        | Kind::SwappedChroma
+        | Kind::Hue
+        | Kind::Saturation
+        | Kind::ColourCast
+        | Kind::ColourMatrix => Kind::Hue,
+        other => other,
+    }
+}
+
+/// The kind of a run of frames: the one that most of them show, or what all of them together do.
+pub(crate) fn kind_of_run(signs: &[Sign], frames: &[FrameFacts]) -> Kind {
+    let weight = |kind: Kind| signs.iter().filter(|sign| sign.kind == kind).map(|sign| sign.confidence).sum::<f32>();
+    let most = signs.iter().map(|sign| sign.kind).max_by(|a, b| weight(*a).total_cmp(&weight(*b)));
+    match most {
+        Some(Kind::Damage) | None => patch::kind(frames),
+        Some(kind) => kind,
+    }
 }
 
 /// Faults that coarse encodes have too must begin and end abruptly, within a shot, and last a little.
@@ -84,12 +113,11 @@ pub(crate) fn stands_out(kind: Kind, facts: &[FrameFacts], from: usize, to: usiz
     };
     // Motion of the reference says where a shot begins.
     let cut = |at: usize| {
-        let own = facts.get(at).map_or(0.0, |facts| facts.motion.moved[0]);
-        let next = facts.get(at + 1).or(facts.get(at.saturating_sub(1))).map_or(0.0, |facts| facts.motion.moved[0]);
-        own > 30.0 && own > 6.0 * next
+        facts.get(at).is_some_and(|facts| facts.motion.moved[0] > 0.7 * facts.luma.spread.powi(2).max(20.0))
     };
+    let fades = |at: usize| facts[at].motion.faded.abs() > 0.5;
     let before = from.checked_sub(1).and_then(|at| facts.get(at));
-    to + 1 - from >= FRAMES && jumps(from, before) && jumps(to, facts.get(to + 1)) && !cut(from) && !cut(to + 1)
+    to + 1 - from >= FRAMES && jumps(from, before) && jumps(to, facts.get(to + 1)) && !cut(from) && !cut(to + 1) && !fades(from) && !fades(to)
 }
 
 /// What is wrong in a run of frames of one kind, in words.

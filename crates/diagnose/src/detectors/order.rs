@@ -13,7 +13,7 @@ const OFF: f32 = 0.25;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     if frozen(clip, at) {
-        return Some(Sign { kind: Kind::Frozen, confidence: 0.9 });
+        return Some(Sign::new(Kind::Frozen, 0.9));
     }
     let motion = &clip.facts[at].motion;
     let shows_other = motion.best != 0
@@ -24,7 +24,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let usual = clip.usual(at, |facts| facts.motion.own);
     let confidence = (1.0 - motion.best_distance / motion.own.max(0.01)).clamp(0.5, 1.0);
     (shows_other && motion.own > 2.0 * usual.min(motion.own / 2.1))
-        .then_some(Sign { kind: Kind::FrameOrder, confidence })
+        .then_some(Sign::new(Kind::FrameOrder, confidence))
 }
 
 /// The picture repeats the one before, and is off by what the reference moved meanwhile.

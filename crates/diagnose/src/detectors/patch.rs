@@ -12,7 +12,7 @@ use crate::look::FrameFacts;
 /// Least number of cells.
 const CELLS: u32 = 3;
 /// Least share of the picture's error.
-const SHARE: f32 = 0.5;
+const SHARE: f32 = 0.25;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
@@ -32,7 +32,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         return None;
     }
     let confidence = (0.4 + patch.cells as f32 / 20.0 + patch.error[0] / 60.0).clamp(0.5, 1.0);
-    Some(Sign { kind: Kind::Damage, confidence })
+    Some(Sign::new(Kind::Damage, confidence))
 }
 
 /// Which of the two a run of frames shows.
@@ -45,7 +45,7 @@ pub(crate) fn kind(frames: &[FrameFacts]) -> Kind {
     // The first frame moves because the patch appears.
     let moved = |side: usize| frames.iter().skip(1).map(|facts| facts.motion.patch_moved[side]).sum::<f32>() / (frames.len().max(2) - 1) as f32;
     let [reference, distorted] = [moved(0), moved(1)];
-    let stays = reference > 1.0 && distorted < 0.6 * reference;
+    let stays = reference > 1.0 && distorted < 0.8 * reference;
     let shines = figure(|facts| facts.patch.likeness) > 0.75;
     let steady = reference <= 1.0 && distorted < 1.5;
     if flat || stays || shines || steady { Kind::Overlay } else { Kind::Damage }

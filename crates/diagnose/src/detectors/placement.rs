@@ -4,7 +4,7 @@
 use super::{Clip, Sign, median};
 use crate::finding::Kind;
 use crate::geometry::Placement;
-use crate::look::{FrameFacts, displaced};
+use crate::look::FrameFacts;
 
 /// Frames around one in which tiles were found elsewhere.
 const NEAR: usize = 4;
@@ -15,16 +15,18 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let kind = match facts.placement.checked {
         true => moved(&facts.placement)?,
         false => {
-            let alike = |near: &&FrameFacts| displaced(facts) || facts.error > 0.5 * near.error;
+            let alike = |near: &&FrameFacts| {
+                facts.error > 0.5 * near.error && facts.across.likeness < near.across.likeness + 0.3
+            };
             clip.around(at, NEAR).iter().filter(alike).find_map(|near| moved(&near.placement))?
         }
     };
-    Some(Sign { kind, confidence: 0.9 })
+    Some(Sign::new(kind, 0.9))
 }
 
 fn moved(placement: &Placement) -> Option<Kind> {
     let most = placement.checked
-        && placement.tiles >= 3
+        && placement.tiles >= 2
         && 10 * u32::from(placement.moved_tiles) >= 6 * u32::from(placement.tiles)
         && placement.apart < 1.2;
     if !most {

@@ -9,9 +9,11 @@ use crate::finding::Kind;
 use crate::look::FrameFacts;
 
 /// Factor of second differences that is sharpening.
-const SHARPER: f32 = 1.18;
+const SHARPER: f32 = 1.15;
 /// Energy per sample that is noise.
 const NOISE: f32 = 25.0;
+/// Energy of second differences over squared error: 6 for white noise, below 1.5 for what encoders leave.
+const WHITE: f32 = 2.0;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
@@ -20,18 +22,17 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     }
     let gain = sharpening(facts);
     let alike = facts.across.likeness.min(facts.down.likeness);
-    if gain > SHARPER && alike > 0.8 {
+    if gain > SHARPER && alike > 0.6 {
         return sign(Kind::Oversharpened, gain - 1.0, SHARPER - 1.0);
     }
-    let added = (facts.across.added() + facts.down.added()) / 2.0;
-    let usual = clip.usual(at, |facts| (facts.across.added() + facts.down.added()) / 2.0);
     // A patch that holds most of the error is a fault of its own.
     if facts.patch.cells > 3 && facts.patch.share > 0.5 {
         return None;
     }
-    let more = facts.across.ratio().min(facts.down.ratio()) / contrast(facts).powi(2);
-    if more > 1.25 && facts.across.gain > 0.6 {
-        return sign(Kind::Noise, added, NOISE + 2.0 * usual.min(added / 4.0));
+    let added = facts.across.added().min(facts.down.added());
+    let more = facts.across.ratio().max(facts.down.ratio()) / contrast(facts).powi(2);
+    if more > 1.25 && added > WHITE * facts.error && facts.luma.shift.abs() < 2.0 {
+        return sign(Kind::Noise, added, NOISE);
     }
     blurred(clip, at)
 }
@@ -54,8 +55,8 @@ fn blurred(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
     let usual = clip.usual(at, ratio);
     let enough = facts.across.energy[0].max(facts.down.energy[0]) > 4.0;
-    (enough && ratio(facts) < 0.3 * usual && ratio(facts) < 0.3)
-        .then(|| sign(Kind::Blurred, 0.3 * usual / ratio(facts).max(1e-3), 1.0))
+    (enough && ratio(facts) < 0.4 * usual && ratio(facts) < 0.35)
+        .then(|| sign(Kind::Blurred, 0.4 * usual / ratio(facts).max(1e-3), 1.0))
         .flatten()
 }
 

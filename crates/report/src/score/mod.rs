@@ -11,6 +11,7 @@ mod full;
 mod page;
 mod sections;
 mod summary;
+mod warnings;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,8 @@ pub use sections::{
     MediaFacts, MediaSection, PairingSection, Recheck, Sections, Verdict,
 };
 pub use summary::{CurveSummary, FrameSeries, PooledSummary, SummaryScore, WorstFrameScore, WorstSecond};
+
+pub use warnings::{FaultWarning, WarningRegion};
 
 use crate::Precision;
 
