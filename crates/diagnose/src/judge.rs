@@ -7,6 +7,8 @@ use crate::finding::{Area, Finding, Kind, Visibility};
 use crate::grid::Grid;
 use crate::look::FrameFacts;
 
+/// Findings that are no more frames apart touch each other.
+const NEAR: u64 = 2;
 /// Frames without a sign that a run may have in between.
 const GAP: usize = 2;
 /// The same for faults that are visible only where something moves.
@@ -15,7 +17,7 @@ const MOVING_GAP: usize = 6;
 const SHORT: usize = 2;
 const SHORT_CONFIDENCE: f32 = 0.95;
 /// Frames at the ends of a run with less than this share of its usual strength do not belong to it.
-const TRIM: f32 = 0.35;
+const TRIM: f32 = 0.5;
 
 /// Frames that show faults of one group.
 type Run = Vec<(usize, Sign)>;
@@ -36,8 +38,48 @@ pub fn judge(width: usize, height: usize, first: u64, facts: &[FrameFacts]) -> V
         let runs = runs.filter(|run| stands_out(group, facts, run[0].0, run[run.len() - 1].0));
         found.extend(runs.map(|run| finding((width, height), &grid, first, facts, &run)));
     }
+    let mut found = without_consequences(found);
     found.sort_by_key(|finding| (finding.from, finding.kind));
     found
+}
+
+/// What a fault is made of: findings of a later rank that touch one of an earlier rank are its consequences. Frames in the wrong
+/// order look shifted, blur lowers contrast, and encoders carry the texture of faulty frames over to the next ones.
+fn rank(kind: Kind) -> u8 {
+    match kind {
+        Kind::Oversharpened | Kind::Blurred | Kind::Blocking => 1,
+        Kind::Banding => 2,
+        Kind::Noise => 3,
+        _ => 0,
+    }
+}
+
+fn is_structural(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Blank
+            | Kind::FrameOrder
+            | Kind::Frozen
+            | Kind::Combing
+            | Kind::Blended
+            | Kind::Shifted
+            | Kind::Scaled
+    )
+}
+
+fn without_consequences(found: Vec<Finding>) -> Vec<Finding> {
+    let weight = |finding: &Finding| finding.confidence * (finding.to + 1 - finding.from) as f32;
+    let explains = |cause: &Finding, other: &Finding| {
+        let touches = cause.from <= other.to + NEAR && other.from <= cause.to + NEAR;
+        let within = cause.from <= other.from && other.to <= cause.to;
+        let later = rank(other.kind) > rank(cause.kind) && rank(cause.kind) > 0;
+        let structure = is_structural(cause.kind)
+            && (rank(other.kind) > 0 || (is_structural(other.kind) && weight(cause) > weight(other)));
+        let contrast = cause.kind == Kind::Blurred && other.kind == Kind::Contrast && within;
+        cause.kind != other.kind && touches && (later || structure || contrast)
+    };
+    let kept = |finding: &&Finding| !found.iter().any(|cause| explains(cause, finding));
+    found.iter().filter(kept).cloned().collect()
 }
 
 fn runs(group: Kind, signs: &[(usize, Sign)]) -> Vec<Run> {

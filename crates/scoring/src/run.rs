@@ -44,6 +44,10 @@ pub struct Part {
     pub rows: Vec<Row>,
 }
 
+/// Detectors look at frames that the CPU has at work.
+const NOT_OBSERVED: &str = "faults that models do not see (levels, colour, frame order, overlays, …) were not looked for, \
+                            because a device computed the scores; --backend cpu looks for them";
+
 /// Opens both videos and scores them.
 pub fn score(request: ScoreRequest, cancel: &Cancel, sink: &mut dyn Sink) -> Result<ScoreResult, ScoreError> {
     let ScoreRequest { videos, selection, options } = request;
@@ -71,10 +75,13 @@ pub fn score_resolved(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<ScoreResult, ScoreError> {
-    let Resolved { plan, asked, notes } = resolved;
+    let Resolved { plan, asked, mut notes } = resolved;
     let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
     let backend_requested = options.backend.to_string();
     let Scored { outcome, facts: [reference, distorted], totals, part, pair, faults } = scored;
+    if options.detectors && outcome.backend.device.is_some() {
+        notes.push(NOT_OBSERVED.to_owned());
+    }
     Ok(ScoreResult {
         plan,
         asked,

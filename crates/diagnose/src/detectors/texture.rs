@@ -12,8 +12,8 @@ use crate::look::FrameFacts;
 const SHARPER: f32 = 1.15;
 /// Energy per sample that is noise.
 const NOISE: f32 = 25.0;
-/// Energy of second differences over squared error: 6 for white noise, below 1.5 for what encoders leave.
-const WHITE: f32 = 2.0;
+/// Energy of second differences over squared error: 6 for white noise, at most 3.4 for what encoders leave (without deblocking).
+const WHITE: f32 = 4.0;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
@@ -31,7 +31,8 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     }
     let added = facts.across.added().min(facts.down.added());
     let more = facts.across.ratio().max(facts.down.ratio()) / contrast(facts).powi(2);
-    if more > 1.25 && added > WHITE * facts.error && facts.luma.shift.abs() < 2.0 {
+    let both = facts.across.ratio().min(facts.down.ratio()) > 1.0;
+    if both && more > 1.25 && added > WHITE * facts.error && facts.luma.shift.abs() < 2.0 {
         return sign(Kind::Noise, added, NOISE);
     }
     blurred(clip, at)

@@ -45,6 +45,7 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     let result = run(request, context).map_err(|error| tool_error(error, limit))?;
     let mut facts = facts(&result);
     let shots = result.pair.shots();
+    let findings = result.faults.map_or(Vec::new(), |faults| faults.findings);
     let mut outcome = result.outcome;
     if let Some(tiny) = &tiny {
         facts.extra_columns.retain(|name| !given_by(&further, name));
@@ -59,7 +60,7 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     facts.backend_requested = task.backend;
     facts.notes.splice(0..0, task.notes);
     let report =
-        ScoreReport { facts, outcome, text: None, precision: task.precision, detail: task.detail, shots };
+        ScoreReport { facts, outcome, text: None, precision: task.precision, detail: task.detail, shots, findings };
     report.in_format(task.format)
 }
 
@@ -119,6 +120,7 @@ fn score_alone(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolEr
         precision: task.precision,
         detail: task.detail,
         shots: None,
+        findings: Vec::new(),
     };
     report.in_format(task.format)
 }
