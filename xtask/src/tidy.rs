@@ -20,8 +20,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ("scoring", &["child", "video", "metrics", "diagnose", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
-    ("server", &["scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval"]),
-    ("cli", &["scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval", "server"]),
+    (
+        "server",
+        &["scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval"],
+    ),
+    (
+        "cli",
+        &[
+            "scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval",
+            "server",
+        ],
+    ),
 ];
 
 /// A file longer than this wants to be two; tables and kernels are exempt.

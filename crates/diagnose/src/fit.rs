@@ -95,7 +95,8 @@ pub(crate) fn luma(reference: &[f32], distorted: &[f32], mean: f32) -> LumaFit {
         weights(&residuals, &mut weight);
     }
     let total: f32 = weight.iter().zip(&clip).map(|(a, b)| a * b).sum::<f32>().max(1e-3);
-    let left = residuals.iter().zip(weight.iter().zip(&clip)).map(|(r, (w, c))| r * r * w * c).sum::<f32>() / total;
+    let left =
+        residuals.iter().zip(weight.iter().zip(&clip)).map(|(r, (w, c))| r * r * w * c).sum::<f32>() / total;
     let bend = bend(&points, &residuals, &weight);
     LumaFit { gain, shift, bend, spread, left: left.sqrt(), before }
 }

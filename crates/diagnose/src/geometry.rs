@@ -55,10 +55,10 @@ pub(crate) fn placement(reference: &Frame, distorted: &Frame) -> Placement {
         for column in -1i32..=1 {
             let place = [column * spread[0] as i32, row * spread[1] as i32];
             let middle = [width as i32 / 2 + place[0], height as i32 / 2 + place[1]];
-            found.extend(search(&samples, middle, step as i32, half as i32).map(|found| Found {
-                place: place.map(|at| at as f32),
-                ..found
-            }));
+            found.extend(
+                search(&samples, middle, step as i32, half as i32)
+                    .map(|found| Found { place: place.map(|at| at as f32), ..found }),
+            );
         }
     }
     together(&found).unwrap_or_else(|| fit(&found))
@@ -84,8 +84,10 @@ impl<'a> Samples<'a> {
 /// `None` for a tile without detail.
 fn search(samples: &[Samples<'_>; 2], middle: [i32; 2], step: i32, half: i32) -> Option<Found> {
     let points = || (0..POINTS as i32).map(|at| at * step - half);
-    let tile: Vec<i32> =
-        points().flat_map(|y| points().map(move |x| (x, y))).map(|(x, y)| samples[0].at(middle[0] + x, middle[1] + y)).collect();
+    let tile: Vec<i32> = points()
+        .flat_map(|y| points().map(move |x| (x, y)))
+        .map(|(x, y)| samples[0].at(middle[0] + x, middle[1] + y))
+        .collect();
     let mean = tile.iter().sum::<i32>() / tile.len() as i32;
     let busy = tile.iter().map(|sample| (sample - mean).abs()).sum::<i32>();
     let apart = |dx: i32, dy: i32| -> i64 {
@@ -114,7 +116,9 @@ fn tried() -> impl Iterator<Item = [i32; 2]> {
 /// The place with the least distance, its own where others are no better.
 fn nearest(distances: &[i64]) -> ([f32; 2], i64) {
     let own = ([0, 0], distances[distances.len() / 2]);
-    let best = tried().zip(distances).fold(own, |best, (place, distance)| if *distance < best.1 { (place, *distance) } else { best });
+    let best = tried()
+        .zip(distances)
+        .fold(own, |best, (place, distance)| if *distance < best.1 { (place, *distance) } else { best });
     (best.0.map(|at| at as f32), best.1)
 }
 

@@ -105,7 +105,12 @@ impl Lines {
     }
 }
 
-fn fill<T: Sample>(rows: &mut [Vec<i16>; LINES], plane: Plane<'_, T>, first: usize, convert: impl Fn(T) -> i16) {
+fn fill<T: Sample>(
+    rows: &mut [Vec<i16>; LINES],
+    plane: Plane<'_, T>,
+    first: usize,
+    convert: impl Fn(T) -> i16,
+) {
     for (line, row) in rows.iter_mut().enumerate() {
         row.iter_mut().zip(plane.row(first + line)).for_each(|(to, from)| *to = convert(*from));
     }
@@ -133,8 +138,7 @@ impl Cells {
         }
         totals.write(&mut cells, lines.unit);
         for plane in 1..format.planes() {
-            cells.chroma[plane - 1] =
-                [reference, distorted].map(|frame| chroma_means(grid, frame, plane));
+            cells.chroma[plane - 1] = [reference, distorted].map(|frame| chroma_means(grid, frame, plane));
         }
         Some(cells)
     }
@@ -322,7 +326,10 @@ fn plane_means<T: Sample>(grid: &Grid, plane: Plane<'_, T>, frame: &Frame, unit:
         let first = row * high + high / 2 - 1;
         let rows = [plane.row(first), plane.row(first + 1)];
         for column in 0..grid.columns {
-            let sum: u32 = rows.iter().map(|row| row[column * wide..][..wide].iter().map(|s| -> u32 { (*s).into() }).sum::<u32>()).sum();
+            let sum: u32 = rows
+                .iter()
+                .map(|row| row[column * wide..][..wide].iter().map(|s| -> u32 { (*s).into() }).sum::<u32>())
+                .sum();
             means.push(sum as f32 * unit / (2 * wide) as f32 - 128.0);
         }
     }

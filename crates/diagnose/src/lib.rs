@@ -14,6 +14,7 @@
 mod detectors;
 mod finding;
 mod fit;
+mod flow;
 mod geometry;
 mod grid;
 mod judge;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use visus_video::Frame;
 
 use crate::fit::{self, ChromaFit, LumaFit};
+use crate::flow;
 use crate::geometry::{self, Placement};
 use crate::grid::{Cells, Detail, Grid};
 use crate::local::{self, Patch};
@@ -77,7 +78,7 @@ pub(crate) struct Look {
 }
 
 /// Detail in other places, where there is enough of it.
-pub(crate) fn displaced(facts: &FrameFacts) -> bool {
+fn displaced(facts: &FrameFacts) -> bool {
     let enough = |detail: &DetailFacts| detail.energy[0] > 2.0;
     let other = |detail: &DetailFacts| detail.likeness < 0.75 && (0.2..3.0).contains(&detail.ratio());
     let (across, down) = (&facts.across, &facts.down);
@@ -86,6 +87,8 @@ pub(crate) fn displaced(facts: &FrameFacts) -> bool {
 
 /// Every how many frames tiles are looked for.
 const PLACEMENT_STEP: u64 = 4;
+/// Share of the difference that a shift or a zoom must explain.
+const FLOW: f32 = 0.3;
 
 impl Look {
     pub fn at(grid: &Grid, index: u64, reference: &Frame, distorted: &Frame) -> Option<Self> {
@@ -109,7 +112,8 @@ impl Look {
             placement: Placement::default(),
             motion: Motion::default(),
         };
-        if displaced(&facts) && index.is_multiple_of(PLACEMENT_STEP) {
+        let moved = facts.error > 12.0 && flow::explained(grid, &cells, mean[0], &luma) > FLOW;
+        if (moved || displaced(&facts)) && index.is_multiple_of(PLACEMENT_STEP) {
             facts.placement = geometry::placement(reference, distorted);
         }
         Some(Self { facts, means: cells.mean, wrong })

@@ -98,7 +98,12 @@ pub(crate) fn motion(around: &[&Centred], here: usize) -> Motion {
         motion.moved = [0, 1].map(|side| apart(&now.pictures[side], &before.pictures[side]) / count);
         motion.faded = now.mean[0] - before.mean[0];
         motion.patch_moved = [0, 1].map(|side| {
-            within(&now.wrong, &now.pictures[side], &before.pictures[side], now.mean[side] - before.mean[side])
+            within(
+                &now.wrong,
+                &now.pictures[side],
+                &before.pictures[side],
+                now.mean[side] - before.mean[side],
+            )
         });
     }
     for at in (0..around.len()).filter(|at| *at != here) {

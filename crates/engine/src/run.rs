@@ -110,13 +110,8 @@ impl<'a> Run<'a> {
         let (device, backend) = settings.backend.open(&plan, &clip)?;
         let needs = Needs::of(&plan, &clip.format).with_frames(frames_for(device.as_ref()), &clip.format);
         let (threads, room) = needs.reserve(settings.threads, &clip.format, cancel)?;
-        let setup = WorkerSetup::new(
-            &plan,
-            clip,
-            settings.backend.cpu,
-            device.as_ref(),
-            settings.observer.as_ref(),
-        )?;
+        let setup =
+            WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref(), settings.observer.as_ref())?;
         let (count, threads_per_frame) = division_of_work(threads, total);
         let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
         let workers = workers?;

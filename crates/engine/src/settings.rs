@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::observe::PairObserver;
 use crate::Plan;
 use crate::backend::Backend;
 use crate::error::EngineError;
+use crate::observe::PairObserver;
 use crate::span::Span;
 
 /// How a run or a session is done.

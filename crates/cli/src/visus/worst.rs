@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
+use visus_diagnose::Finding;
 use visus_engine::Cancel;
 use visus_media::Shape;
-use visus_diagnose::Finding;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_report::html::WorstFrame as Shown;
 use visus_report::worst::{WorstEntry, WorstList, WorstRegion};

@@ -36,11 +36,15 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
     match kind {
         Kind::Blocking => {
             let more = 100.0 * (median(frames, steps) - 1.0);
-            format!("blocking: steps at the borders of 8x8 blocks are {more:.0} % stronger than in the reference")
+            format!(
+                "blocking: steps at the borders of 8x8 blocks are {more:.0} % stronger than in the reference"
+            )
         }
         _ => {
             let share = 50.0 * median(frames, |facts| facts.roughness[1]);
-            format!("banding (posterisation): slopes have become steps, {share:.0} % of the samples crowd at few levels")
+            format!(
+                "banding (posterisation): slopes have become steps, {share:.0} % of the samples crowd at few levels"
+            )
         }
     }
 }

@@ -59,7 +59,9 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
     let figure = |of: fn(&ChromaFit) -> f32| median(frames, |facts| facts.chroma.as_ref().map_or(0.0, of));
     let factor = figure(|fit| fit.factor);
     match kind {
-        Kind::MissingChroma => "chroma is missing: the picture is grey where the reference has colour".to_owned(),
+        Kind::MissingChroma => {
+            "chroma is missing: the picture is grey where the reference has colour".to_owned()
+        }
         Kind::SwappedChroma => "chroma planes are swapped: Cb and Cr are exchanged".to_owned(),
         Kind::Hue => format!("hue is rotated by {:.0} degrees", figure(|fit| fit.turn)),
         Kind::Saturation => {
@@ -69,7 +71,9 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
         Kind::ColourMatrix => {
             let first = figure(|fit| fit.matrix_left[0]) < figure(|fit| fit.matrix_left[1]);
             let (from, to) = if first { ("BT.601", "BT.709") } else { ("BT.709", "BT.601") };
-            format!("colour matrix mismatch: samples were converted from {from} to {to}, or are tagged with the wrong one")
+            format!(
+                "colour matrix mismatch: samples were converted from {from} to {to}, or are tagged with the wrong one"
+            )
         }
         _ => {
             let (cb, cr) = (figure(|fit| fit.cast[0]), figure(|fit| fit.cast[1]));

@@ -1,11 +1,11 @@
 //! Combing: rows of one field come from another frame, so one field is right and the other is not.
 
-use super::{Clip, Sign, median};
+use super::{Clip, Sign, blend, median};
 use crate::finding::Kind;
 use crate::look::FrameFacts;
 
 /// Mean squared error that the wrong field must have.
-const ERROR: f32 = 12.0;
+const ERROR: f32 = 6.0;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
@@ -14,8 +14,11 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let uneven = wrong / right.max(1.0);
     // Rows that alternate raise detail along columns and leave that along rows alone.
     let vertical = facts.down.ratio() / facts.across.ratio();
-    let rows = facts.down.added() > 1.5 * wrong;
-    let combed = wrong > ERROR && rows && ((uneven > 1.8 && vertical > 1.25) || (uneven > 1.5 && vertical > 2.0));
+    let rows = facts.down.added() > wrong;
+    let uneven_enough = (uneven > 1.8 && vertical > 1.25) || (uneven > 1.2 && vertical > 2.0);
+    // Means of cells cannot tell woven frames from mixed ones, but mixing leaves rows alone.
+    let woven = blend::sign_of(clip, at).is_some() && vertical > 1.4;
+    let combed = wrong > ERROR && ((rows && uneven_enough) || woven);
     let confidence = (0.5 + 0.25 * (uneven - 1.8).max(0.0) + 0.25 * (vertical - 1.25)).clamp(0.5, 1.0);
     combed.then_some(Sign::new(Kind::Combing, confidence))
 }

@@ -60,11 +60,18 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
         Kind::Gamma => {
             let bend = median(frames, |facts| facts.luma.bend);
             let (how, way) = if bend > 0.0 { ("raised", "brighter") } else { ("lowered", "darker") };
-            format!("gamma: mid-tones are {how} by about {:.0} levels of 255 against dark and bright tones, the picture looks {way}", bend.abs().max(1.0))
+            format!(
+                "gamma: mid-tones are {how} by about {:.0} levels of 255 against dark and bright tones, the picture looks {way}",
+                bend.abs().max(1.0)
+            )
         }
         Kind::Contrast => {
             let how = if gain < 1.0 { "lower" } else { "higher" };
-            let mean = if shift.abs() > 2.0 { format!(", and the mean is {side} by {:.0} levels of 255", shift.abs()) } else { String::new() };
+            let mean = if shift.abs() > 2.0 {
+                format!(", and the mean is {side} by {:.0} levels of 255", shift.abs())
+            } else {
+                String::new()
+            };
             format!("contrast is {how}: luma is scaled by {gain:.2}{mean}")
         }
         _ => format!("brightness differs: luma is {side} by {:.1} levels of 255", shift.abs()),

@@ -92,7 +92,8 @@ pub(crate) fn group(kind: Kind) -> Kind {
 
 /// The kind of a run of frames: the one that most of them show, or what all of them together do.
 pub(crate) fn kind_of_run(signs: &[Sign], frames: &[FrameFacts]) -> Kind {
-    let weight = |kind: Kind| signs.iter().filter(|sign| sign.kind == kind).map(|sign| sign.confidence).sum::<f32>();
+    let weight =
+        |kind: Kind| signs.iter().filter(|sign| sign.kind == kind).map(|sign| sign.confidence).sum::<f32>();
     let most = signs.iter().map(|sign| sign.kind).max_by(|a, b| weight(*a).total_cmp(&weight(*b)));
     match most {
         Some(Kind::Damage) | None => patch::kind(frames),
@@ -117,7 +118,13 @@ pub(crate) fn stands_out(kind: Kind, facts: &[FrameFacts], from: usize, to: usiz
     };
     let fades = |at: usize| facts[at].motion.faded.abs() > 0.5;
     let before = from.checked_sub(1).and_then(|at| facts.get(at));
-    to + 1 - from >= FRAMES && jumps(from, before) && jumps(to, facts.get(to + 1)) && !cut(from) && !cut(to + 1) && !fades(from) && !fades(to)
+    to + 1 - from >= FRAMES
+        && jumps(from, before)
+        && jumps(to, facts.get(to + 1))
+        && !cut(from)
+        && !cut(to + 1)
+        && !fades(from)
+        && !fades(to)
 }
 
 /// What is wrong in a run of frames of one kind, in words.

@@ -16,11 +16,14 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         return Some(Sign::new(Kind::Frozen, 0.9));
     }
     let motion = &clip.facts[at].motion;
+    // A mixture that fits better than any single frame is for others to name.
+    let mixed = motion.mixture_distance < 0.8 * motion.best_distance && (0.25..0.75).contains(&motion.share);
     let shows_other = motion.best != 0
         && motion.own > OFF
         && motion.best_apart > OFF
-        && motion.best_distance < 0.3 * motion.own
-        && motion.own > 0.5 * motion.best_apart;
+        && motion.best_distance < 0.4 * motion.own
+        && motion.own > 0.5 * motion.best_apart
+        && !mixed;
     let usual = clip.usual(at, |facts| facts.motion.own);
     let confidence = (1.0 - motion.best_distance / motion.own.max(0.01)).clamp(0.5, 1.0);
     (shows_other && motion.own > 2.0 * usual.min(motion.own / 2.1))
@@ -31,7 +34,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
 fn frozen(clip: &Clip<'_>, at: usize) -> bool {
     let motion = &clip.facts[at].motion;
     let [reference, distorted] = motion.moved;
-    let stands = distorted < 0.01 || distorted < 0.02 * reference;
+    let stands = distorted < 0.01 || distorted < 0.04 * reference;
     if !stands || motion.own < OFF {
         return false;
     }
@@ -47,7 +50,7 @@ fn frozen(clip: &Clip<'_>, at: usize) -> bool {
 
 fn stands_still(facts: &FrameFacts) -> bool {
     let [reference, distorted] = facts.motion.moved;
-    distorted < 0.01 || distorted < 0.02 * reference
+    distorted < 0.01 || distorted < 0.04 * reference
 }
 
 pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
@@ -63,6 +66,9 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
             let plural = if count == 1 { "" } else { "s" };
             format!("frames are out of order: they show the reference's picture {count} frame{plural} {way}")
         }
-        _ => "frames are out of order (swapped): they show earlier and later pictures of the reference in turn".to_owned(),
+        _ => {
+            "frames are out of order (swapped): they show earlier and later pictures of the reference in turn"
+                .to_owned()
+        }
     }
 }

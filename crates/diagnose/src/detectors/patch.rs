@@ -43,7 +43,10 @@ pub(crate) fn kind(frames: &[FrameFacts]) -> Kind {
         return Kind::Damage;
     }
     // The first frame moves because the patch appears.
-    let moved = |side: usize| frames.iter().skip(1).map(|facts| facts.motion.patch_moved[side]).sum::<f32>() / (frames.len().max(2) - 1) as f32;
+    let moved = |side: usize| {
+        frames.iter().skip(1).map(|facts| facts.motion.patch_moved[side]).sum::<f32>()
+            / (frames.len().max(2) - 1) as f32
+    };
     let [reference, distorted] = [moved(0), moved(1)];
     let stays = reference > 1.0 && distorted < 0.65 * reference;
     let shines = figure(|facts| facts.patch.likeness) > 0.75;

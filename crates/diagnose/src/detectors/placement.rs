@@ -40,7 +40,8 @@ fn moved(placement: &Placement) -> Option<Kind> {
 }
 
 pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
-    let checked: Vec<FrameFacts> = frames.iter().filter(|facts| moved(&facts.placement).is_some()).copied().collect();
+    let checked: Vec<FrameFacts> =
+        frames.iter().filter(|facts| moved(&facts.placement).is_some()).copied().collect();
     if kind == Kind::Scaled {
         let scale = median(&checked, |facts| facts.placement.scale);
         let how = if scale > 1.0 { "larger" } else { "smaller" };

@@ -25,6 +25,9 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     if gain > SHARPER && alike > 0.6 {
         return sign(Kind::Oversharpened, gain - 1.0, SHARPER - 1.0);
     }
+    if amplified(clip, at) {
+        return Some(Sign::new(Kind::Oversharpened, 0.75));
+    }
     // A patch that holds most of the error is a fault of its own.
     if facts.patch.cells > 3 && facts.patch.share > 0.5 {
         return None;
@@ -36,6 +39,17 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         return sign(Kind::Noise, added, NOISE);
     }
     blurred(clip, at)
+}
+
+/// Encoders take grain away; frames that suddenly have more of the reference's detail than it has itself were sharpened.
+fn amplified(clip: &Clip<'_>, at: usize) -> bool {
+    let facts = &clip.facts[at];
+    let gain = |facts: &FrameFacts| facts.across.gain.min(facts.down.gain);
+    let least = |facts: &FrameFacts| facts.across.ratio().min(facts.down.ratio());
+    least(facts) > 1.2
+        && least(facts) > 2.0 * clip.usual(at, least)
+        && gain(facts) > clip.usual(at, gain) + 0.25
+        && facts.error < 3.0 * clip.usual(at, |facts| facts.error)
 }
 
 /// By how much second differences were multiplied, beyond what contrast explains.
@@ -68,7 +82,13 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
             let gain = median(frames, sharpening);
             format!("oversharpened: fine detail is amplified {gain:.1} times, with halos at edges")
         }
-        Kind::Noise => format!("noise was added: fine detail has {:.0} % more energy than the reference's", 100.0 * (ratio - 1.0)),
-        _ => format!("blurred: {:.0} % of the fine detail's energy is gone, more than in the frames around", 100.0 * (1.0 - ratio)),
+        Kind::Noise => format!(
+            "noise was added: fine detail has {:.0} % more energy than the reference's",
+            100.0 * (ratio - 1.0)
+        ),
+        _ => format!(
+            "blurred: {:.0} % of the fine detail's energy is gone, more than in the frames around",
+            100.0 * (1.0 - ratio)
+        ),
     }
 }

@@ -147,7 +147,13 @@ impl Measures {
         near.map_or(none.to_owned(), |(_, name)| format!("{none} (closest: {name})"))
     }
 
-    pub(crate) fn describe(&self, index: u64, name: &str, score: f64, (what, region): (&str, Region)) -> String {
+    pub(crate) fn describe(
+        &self,
+        index: u64,
+        name: &str,
+        score: f64,
+        (what, region): (&str, Region),
+    ) -> String {
         let psnr = if self.error > 0.0 { 10.0 * (255.0 * 255.0 / self.error).log10() } else { f64::INFINITY };
         let Region { x, y, width, height } = region;
         format!(

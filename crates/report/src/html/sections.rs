@@ -52,7 +52,11 @@ pub fn verdict(record: &Record) -> String {
         html.push_str(&banner(class, words, &comparable.reasons));
     }
     if !record.warnings.is_empty() {
-        html.push_str(&banner("warn", "Faults that the scores do not show, or do not name", &record.warnings));
+        html.push_str(&banner(
+            "warn",
+            "Faults that the scores do not show, or do not name",
+            &record.warnings,
+        ));
     }
     let mut notes = record.notes.clone();
     if record.identical && !notes.iter().any(|note| note.contains("identical")) {

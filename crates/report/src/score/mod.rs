@@ -11,9 +11,9 @@ mod full;
 mod page;
 mod sections;
 mod summary;
-mod warnings;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 use serde::Serialize;
 use serde_json::Value;

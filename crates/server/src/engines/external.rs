@@ -189,7 +189,15 @@ impl External<'_> {
         facts.provenance.models = run.models.into_iter().map(|model| model.facts).collect();
         facts.external_pooled = parsed.map(|parsed| parsed.pooled);
         let (precision, detail) = (task.precision, task.detail);
-        Ok(ScoreReport { facts, outcome, text: written, precision, detail, shots: None, findings: Vec::new() })
+        Ok(ScoreReport {
+            facts,
+            outcome,
+            text: written,
+            precision,
+            detail,
+            shots: None,
+            findings: Vec::new(),
+        })
     }
 
     /// Runs the child, which may read the videos and models, write its report, and touch nothing else.

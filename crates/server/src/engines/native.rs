@@ -59,8 +59,15 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     }
     facts.backend_requested = task.backend;
     facts.notes.splice(0..0, task.notes);
-    let report =
-        ScoreReport { facts, outcome, text: None, precision: task.precision, detail: task.detail, shots, findings };
+    let report = ScoreReport {
+        facts,
+        outcome,
+        text: None,
+        precision: task.precision,
+        detail: task.detail,
+        shots,
+        findings,
+    };
     report.in_format(task.format)
 }
 

@@ -161,7 +161,8 @@ fn pictures(
 ) -> Result<Vec<WorstFrame>, ToolError> {
     let range = reference.info().range.unwrap_or(ColourRange::Limited);
     let shape = Shape { format: *reference.format(), range };
-    let options = ShowOptions { shape, side: SIDE, score_name: score_name.to_owned(), findings: findings.to_vec() };
+    let options =
+        ShowOptions { shape, side: SIDE, score_name: score_name.to_owned(), findings: findings.to_vec() };
     let report = |done: usize| {
         context.progress(done as u64, Some(chosen.len() as u64), "looking at the worst frames");
         !context.cancel.is_fired()
