@@ -114,7 +114,7 @@ pub(crate) fn motion(around: &[&Centred], here: usize) -> Motion {
             motion.best_apart = apart(&now.pictures[0], &around[at].pictures[0]) / count;
         }
     }
-    for far in [-1isize, 1, -2, 2] {
+    for far in [-1isize, 1] {
         let Some(other) = here.checked_add_signed(far).and_then(|at| around.get(at)) else { continue };
         mixture(&mut motion, now, other, far as i8);
     }

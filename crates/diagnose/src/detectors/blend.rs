@@ -12,7 +12,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let usual = clip.usual(at, |facts| facts.motion.own);
     let unusual = motion.own > 1.5 * usual && motion.mixture_distance < 0.55 * motion.own;
     let mixed = motion.mixed_with != 0
-        && (0.25..0.8).contains(&motion.share)
+        && (0.25..0.87).contains(&motion.share)
         && motion.mixture_apart > APART
         && motion.own > 0.15
         && (motion.mixture_distance < 0.3 * motion.own || unusual);

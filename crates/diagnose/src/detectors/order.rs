@@ -17,7 +17,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     }
     let motion = &clip.facts[at].motion;
     // A mixture that fits better than any single frame is for others to name.
-    let mixed = motion.mixture_distance < 0.8 * motion.best_distance && (0.25..0.75).contains(&motion.share);
+    let mixed = motion.mixture_distance < 0.8 * motion.best_distance && (0.25..0.87).contains(&motion.share);
     let shows_other = motion.best != 0
         && motion.own > OFF
         && motion.best_apart > OFF
