@@ -13,17 +13,27 @@ const EDGES: &[(&str, &[&str])] = &[
     ("fuzzing", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
+    ("diagnose", &["video"]),
     ("gpu", &["video", "metrics"]),
     ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
     ("capi", &["video", "metrics", "engine", "report"]),
-    ("media", &["child", "video", "engine"]),
-    ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
+    ("media", &["child", "video", "diagnose", "engine"]),
+    ("scoring", &["child", "video", "metrics", "diagnose", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
     ("python", &["scoring", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
-    ("server", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
-    ("cli", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
+    (
+        "server",
+        &["scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval"],
+    ),
+    (
+        "cli",
+        &[
+            "scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval",
+            "server",
+        ],
+    ),
 ];
 
 /// A file longer than this wants to be two; tables and kernels are exempt.

@@ -80,6 +80,7 @@ impl FrameScorer {
             totals,
             part: None,
             pair,
+            faults: None,
             notes,
         })
     }

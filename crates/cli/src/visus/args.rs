@@ -134,6 +134,10 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub from: Option<Moment>,
 
+    /// Do not look for faults that models do not see: levels, colour, frame order, overlays, damage, …
+    #[arg(long, help_heading = "Run")]
+    pub no_detectors: bool,
+
     /// Stop before this frame
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub to: Option<Moment>,
@@ -230,7 +234,8 @@ impl ScoreArgs {
             pairing: self.media.pairing(),
             skip: [self.skip_ref, self.skip_dis],
         };
-        let options = RunOptions { from: self.from, to: self.to, ..self.run.options()? };
+        let detectors = !self.no_detectors;
+        let options = RunOptions { from: self.from, to: self.to, detectors, ..self.run.options()? };
         Ok(ScoreRequest { videos, selection: self.selection.parse()?, options })
     }
 }

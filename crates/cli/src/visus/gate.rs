@@ -8,6 +8,7 @@ use clap::{Args, ValueHint};
 use visus_report::Record;
 use visus_report::gate::{self, Check, Figure, Limits, NotMeasured};
 use visus_report::score::ScoreReport;
+use visus_scoring::ScoreResult;
 
 use super::args::ScoreArgs;
 use super::pages::read_record;
@@ -151,9 +152,23 @@ fn checks(args: &GateArgs) -> Result<Vec<Check>> {
     let baseline = args.baseline.as_deref().map(read_record).transpose().context("the baseline")?;
     let result = score::measure(&args.score)?;
     score::check(&result)?;
+    warn(args, &result);
     let facts = result.facts(crate::VERSION);
     let record = Record::of(ScoreReport::new(&facts, &result.outcome))?;
     Ok(gate::check(&record, baseline.as_ref(), &limits)?)
+}
+
+/// Faults that detectors found fail no gate, but nobody should overlook them.
+fn warn(args: &GateArgs, result: &ScoreResult) {
+    let said = args.score.run.quiet || args.score.outputs.uses_stdout();
+    for text in score::fault_texts(result) {
+        match args.github {
+            true => println!("::warning title=visus gate::{text}"),
+            // Without a summary, they were written to standard error already.
+            false if said => {}
+            false => eprintln!("visus: warning: {text}"),
+        }
+    }
 }
 
 fn verdict(checks: &[Check]) -> String {

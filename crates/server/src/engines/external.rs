@@ -198,6 +198,7 @@ impl External<'_> {
             detail,
             shots: None,
             steps: Steps::default(),
+            findings: Vec::new(),
         })
     }
 
