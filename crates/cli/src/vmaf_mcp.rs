@@ -75,6 +75,7 @@ fn run(asked: &Asked) -> Result<()> {
     };
     if asked.http {
         let flags_of_http = http::Flags {
+            page: false,
             port: asked.port.clone(),
             log_level: asked.log_level.clone(),
             ..http::Flags::default()

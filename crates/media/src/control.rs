@@ -12,6 +12,7 @@ use crate::compare::{self, Comparability, Outline, Verdict};
 use crate::decode::first_damage;
 use crate::open::Reopen;
 use crate::share::Share;
+use crate::steps::Steps;
 use crate::sync::findings::Findings;
 use crate::sync::otherwise::OtherPairs;
 use crate::sync::threads::Threads;
@@ -127,6 +128,11 @@ impl Control {
         let log = lock(&self.log).part(scored, ended);
         Share { known: self.known(), outlines: self.outlines(), log, complaints: self.findings().complaints }
             .json()
+    }
+
+    /// Which frames every pair holds.
+    pub fn steps(&self) -> Steps {
+        Steps::of(lock(&self.log).pairs.iter().map(|pair| [pair.reference, pair.distorted]))
     }
 
     fn range(&self) -> (Range<u64>, bool) {

@@ -1,7 +1,7 @@
 //! What is known about two opened videos besides their frames.
 
 use serde_json::Value;
-use visus_media::{Comparability, Control, Verdict};
+use visus_media::{Comparability, Control, Steps, Verdict};
 
 use crate::handle::OpenedFile;
 use crate::{ErrorClass, NotComparable, ScoreError};
@@ -66,6 +66,11 @@ impl PairInfo {
     /// The pairs with which shots begin, where pairing has looked at every frame.
     pub fn shots(&self) -> Option<Vec<u64>> {
         self.control().map(|control| control.findings().shots())
+    }
+
+    /// Which frames every pair holds, where pairing chose them.
+    pub fn steps(&self) -> Option<Steps> {
+        self.control().map(Control::steps)
     }
 
     /// From now on tells of these pairs only; `ended`: both videos were read to where the shorter one ends.

@@ -128,7 +128,8 @@ fn rescore(pair: &PairInfo, plan: &Plan, outcome: &Outcome, options: &RunOptions
     let Some(column) = model.or_else(|| plan.extra_columns().next().map(str::to_owned)) else { return };
     let Ok(Some(Otherwise { pair, stands_for })) = control.open_otherwise(cancel) else { return };
     let options = RunOptions { subsample: 1, frames: None, from: None, to: None, ..options.clone() };
-    let again = run_sources(plan, pair.reference, pair.distorted, &options, cancel, &mut visus_engine::Silent);
+    let again =
+        run_sources(plan, pair.reference, pair.distorted, &options, cancel, &mut visus_engine::Silent);
     pair.control.finish();
     let Ok(again) = again else { return };
     let columns = (outcome.scores.column(&column), again.scores.column(&column));

@@ -46,7 +46,11 @@ fn check_binary(shipped: &Path) -> Result<()> {
     step("inspector", || inspector(&peers, shipped))?;
     step("schemathesis", || schemathesis(&peers, shipped))?;
     step("python client", || python_client(&peers, shipped))?;
-    step("typescript clients", || typescript_clients(&peers, shipped))
+    step("typescript clients", || typescript_clients(&peers, shipped))?;
+    step("types of the web page", || page_types(&peers))?;
+    step("web page", || web_page(&peers, shipped))?;
+    step("MCP App", || mcp_app(&peers, shipped))?;
+    step("agents", || crate::agents::check(shipped))
 }
 
 fn in_step<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -131,6 +135,29 @@ fn typescript_clients(peers: &Peers, visus: &Path) -> Result<()> {
     let mut command = peers.node();
     command.arg(root().join("tests/clients/typescript_sdk.cjs")).arg(visus).arg(peers.folder());
     succeeds(command, "the TypeScript clients")
+}
+
+/// The JavaScript of the page, by its JSDoc types.
+fn page_types(peers: &Peers) -> Result<()> {
+    let mut command = peers.node_tool("tsc");
+    command.arg("--project").arg(root().join("crates/server/web/tsconfig.json"));
+    succeeds(command, "types of the web page")
+}
+
+/// The page in Chromium, from the first click to the last. `VISUS_PICTURES` names a folder for screenshots.
+fn web_page(peers: &Peers, visus: &Path) -> Result<()> {
+    let mut command = peers.node();
+    command.arg(root().join("tests/page/page.mjs")).arg(visus).arg(peers.folder());
+    command.args(std::env::var_os("VISUS_PICTURES"));
+    succeeds(command, "the web page")
+}
+
+/// The MCP App in Chromium, inside the host of the extension's own SDK.
+fn mcp_app(peers: &Peers, visus: &Path) -> Result<()> {
+    let mut command = peers.node();
+    command.arg(root().join("tests/page/app.mjs")).arg(visus).arg(peers.folder());
+    command.args(std::env::var_os("VISUS_PICTURES"));
+    succeeds(command, "the MCP App")
 }
 
 /// Runs a command; what it said is shown if it fails, and a summary of it if not.

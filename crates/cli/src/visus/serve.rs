@@ -7,7 +7,8 @@ use super::mcp;
 use super::server_args::ServeArgs;
 
 pub fn run(args: ServeArgs) -> Result<()> {
-    let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };
+    let flags =
+        http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None, page: args.ui };
     let core = mcp::flags(args.engine, &args.allow, &args.limits);
     let core = config::Flags { http: true, offer: args.offer.offer()?, ..core };
     Ok(http::serve(&flags, &core)?)

@@ -29,6 +29,10 @@ pub struct ServeArgs {
     #[arg(long)]
     pub engine: Option<EngineKind>,
 
+    /// Serve the web page of `visus ui` as well, and keep a history
+    #[arg(long)]
+    pub ui: bool,
+
     #[command(flatten)]
     pub limits: LimitArgs,
 

@@ -16,6 +16,7 @@ use crate::convert::Shape;
 
 pub use measure::Measures;
 pub use picture::Region;
+pub(crate) use picture::rgb;
 
 /// A bad frame, shown and described.
 #[derive(Clone, Debug)]

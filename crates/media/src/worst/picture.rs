@@ -261,7 +261,7 @@ fn difference(a: [u8; 3], b: [u8; 3], amplify: i32) -> [u8; 3] {
 }
 
 /// A region as RGB: BT.709 from 720 rows on, else BT.601.
-fn rgb(frame: &Frame, region: Region, shape: Shape) -> Vec<[u8; 3]> {
+pub(crate) fn rgb(frame: &Frame, region: Region, shape: Shape) -> Vec<[u8; 3]> {
     let (red, blue) = if frame.format().height() >= 720 { (0.2126, 0.0722) } else { (0.299, 0.114) };
     let (sx, sy) = frame.format().chroma().shifts();
     let planes: Vec<Luma> = (0..frame.format().planes()).map(|plane| Luma::of_plane(frame, plane)).collect();

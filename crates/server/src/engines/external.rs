@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use visus_child::{ChildCommand, Finished, RunError, Sandbox};
 use visus_engine::ModelSource;
+use visus_media::Steps;
 use visus_report::score::{InputFacts, ModelFacts, ScoreFacts};
 use visus_scoring::names::RequestedModel;
 use visus_scoring::{
@@ -189,7 +190,15 @@ impl External<'_> {
         facts.provenance.models = run.models.into_iter().map(|model| model.facts).collect();
         facts.external_pooled = parsed.map(|parsed| parsed.pooled);
         let (precision, detail) = (task.precision, task.detail);
-        Ok(ScoreReport { facts, outcome, text: written, precision, detail, shots: None })
+        Ok(ScoreReport {
+            facts,
+            outcome,
+            text: written,
+            precision,
+            detail,
+            shots: None,
+            steps: Steps::default(),
+        })
     }
 
     /// Runs the child, which may read the videos and models, write its report, and touch nothing else.
@@ -311,6 +320,10 @@ fn no_file(error: io::Error) -> ToolError {
     ToolError::Failed(format!("no temporary file: {error}"))
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only this program itself names videos by path; what clients name is open"
+)]
 fn place(video: &Video) -> io::Result<OpenedFile> {
     match video {
         Video::File { name, file } => OpenedFile::new(file, name),

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use visus_engine::{Event, FeatureSpec, Flow, Side};
+use visus_engine::{Column, Event, FeatureSpec, Flow, Scores, Side};
+use visus_media::Steps;
 use visus_report::score::{EngineKind, InputFacts, ScoreFacts};
 use visus_scoring::{BackendRequest, ScoreResult, Video, score as score_request};
 
@@ -37,7 +38,8 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     let tiny = tiny.map(TinyRequest::read).transpose()?;
     let limit = request.videos.pairing.decoders.limit;
     let (options, decoders) = (request.options.clone(), request.videos.pairing.decoders.clone());
-    let skip = request.videos.skip[1];
+    let skips = request.videos.skip;
+    let skip = skips[1];
     let (raw, distorted) = (request.videos.raw, request.videos.distorted.try_clone());
     let distorted = distorted.map_err(|error| ToolError::failed(&error))?;
     let further = tiny.as_ref().map_or(Vec::new(), |tiny| tiny.further_metrics(&request.selection.metrics));
@@ -45,6 +47,7 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     let result = run(request, context).map_err(|error| tool_error(error, limit))?;
     let mut facts = facts(&result);
     let shots = result.pair.shots();
+    let steps = result.pair.steps().unwrap_or_else(|| Steps::unpaired(skips));
     let mut outcome = result.outcome;
     if let Some(tiny) = &tiny {
         facts.extra_columns.retain(|name| !given_by(&further, name));
@@ -58,8 +61,15 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     }
     facts.backend_requested = task.backend;
     facts.notes.splice(0..0, task.notes);
-    let report =
-        ScoreReport { facts, outcome, text: None, precision: task.precision, detail: task.detail, shots };
+    let report = ScoreReport {
+        facts,
+        outcome,
+        text: None,
+        precision: task.precision,
+        detail: task.detail,
+        shots,
+        steps,
+    };
     report.in_format(task.format)
 }
 
@@ -119,6 +129,7 @@ fn score_alone(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolEr
         precision: task.precision,
         detail: task.detail,
         shots: None,
+        steps: Steps::unpaired(videos.skip),
     };
     report.in_format(task.format)
 }
@@ -143,6 +154,11 @@ fn run(
                     context.progress(done, total, "scoring");
                 }
             }
+            Event::Frame { index, scores } => {
+                if let Some(score) = watched(scores).and_then(|column| column.get(index)) {
+                    context.live.score(index, score);
+                }
+            }
             _ => {}
         }
         Flow::Continue
@@ -150,6 +166,12 @@ fn run(
     let result = score_request(request, &context.cancel, &mut sink)?;
     result.check()?;
     Ok(result)
+}
+
+/// The column that a follower sees: the first model's, or the first that there is.
+fn watched(scores: &Scores) -> Option<&Column> {
+    let columns = scores.columns();
+    columns.iter().find(|column| column.name().starts_with("vmaf")).or_else(|| columns.first())
 }
 
 fn warnings(facts: [&InputFacts; 2]) -> Vec<String> {

@@ -16,6 +16,7 @@ use super::answer::{self, Answer, RequestId};
 use super::auth::Access;
 use super::body;
 use super::origin::{Foreign, Names};
+use super::page;
 use super::socket::Peer;
 
 /// What the gate compares requests with.
@@ -23,6 +24,8 @@ use super::socket::Peer;
 pub struct Gate {
     pub access: Access,
     pub names: Names,
+    /// Whether the page is served, whose files need no token.
+    pub page: bool,
 }
 
 /// Routes that need no token.
@@ -79,7 +82,9 @@ impl Gate {
         if body::announces_too_much(headers) {
             return Err(body::too_large());
         }
-        if OPEN.contains(&request.uri().path()) || self.access.allows(headers) {
+        let path = request.uri().path();
+        let is_open = OPEN.contains(&path) || (self.page && page::is_page(path));
+        if is_open || self.access.allows(headers) {
             return Ok(());
         }
         let challenge = HeaderValue::from_static("Bearer");
@@ -116,4 +121,16 @@ async fn attended(request: Request, next: Next) -> Response<Body> {
 fn is_event_stream(response: &Response<Body>) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_paths_are_cut_in_log_lines() {
+        assert_eq!(shown("/v1/score"), "/v1/score");
+        let long = shown(&"/ü".repeat(20_000));
+        assert!(long.len() < 500 && long.ends_with("(60000 bytes)"), "{long}");
+    }
 }

@@ -13,11 +13,12 @@ use visus_report::libvmaf::Format;
 
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
-use super::{App, large, score};
+use super::{App, history, large, score};
 use crate::Started;
 use crate::jobs::{Status, View};
 use crate::report::{Detail, Output};
 use crate::tools::job;
+use crate::tools::score::VMAF_SCORE;
 
 const ENDPOINT: &str = "/v1/jobs";
 
@@ -27,7 +28,10 @@ type Id = Result<Path<String>, PathRejection>;
 pub async fn create(State(app): State<Arc<App>>, body: Body) -> Response {
     let answer = async {
         let fields = score::fields(&app, body).await?;
-        Ok(accepted(score::submit(&app, fields).await?).into_response())
+        let request = fields.clone();
+        let started = score::submit(&app, fields).await?;
+        history::record(&app, &started, VMAF_SCORE.name, request).await;
+        Ok(accepted(started).into_response())
     };
     score::counted(&app, ENDPOINT, answer).await
 }

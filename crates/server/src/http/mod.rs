@@ -9,8 +9,12 @@ mod body;
 mod connections;
 mod descriptors;
 mod events;
+mod files;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod gate;
 mod health;
+mod history;
 mod jobs;
 mod large;
 mod listen;
@@ -18,8 +22,11 @@ mod log;
 mod mcp;
 mod meters;
 mod openapi;
+mod openapi_page;
 mod origin;
 mod otel;
+mod page;
+mod pictures;
 mod refusal;
 mod routes;
 mod score;
@@ -33,6 +40,7 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
+mod tuning;
 
 #[cfg(test)]
 mod tests;
@@ -47,12 +55,13 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Server;
+use crate::history::History;
 use crate::jobs::Owner;
 use crate::mcp::http::{McpService, Options};
 pub use auth::Access;
 use meters::Meters;
 pub use settings::{Flags, MIN_TOKEN, Settings, StartError};
-pub use start::serve;
+pub use start::{serve, serve_page};
 
 /// What the routes share.
 #[derive(Debug)]
@@ -66,6 +75,10 @@ pub(crate) struct App {
     pub limits: settings::Limits,
     /// What holds child processes back on this machine.
     pub sandbox: Vec<String>,
+    /// What people asked for, where there is a page for them.
+    pub history: Option<History>,
+    /// Pictures of frames.
+    pub viewer: pictures::Viewer,
 }
 
 /// The server with its port open, not yet answering.
@@ -89,19 +102,8 @@ impl HttpServer {
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;
         let shutdown = CancellationToken::new();
-        let options = Options { shutdown: shutdown.clone(), ..Options::default() };
-        let app = App {
-            mcp: crate::mcp::http::service(core.clone(), options),
-            core,
-            owner: Owner::new("http"),
-            meters: Meters::default(),
-            draining: AtomicBool::new(false),
-            limits,
-            sandbox: visus_child::Protections::detect().active(),
-        };
-        let app = Arc::new(app);
-        let gate = gate::Gate { access: settings.access, names: settings.names };
-        let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
+        let (app, router) = assemble(settings, core, shutdown.clone())?;
+        let service = listen::Service { app: router, tls, limits };
         Ok(Self { listener, service, app, shutdown })
     }
 
@@ -139,6 +141,33 @@ impl HttpServer {
         app.core.jobs().idle(LAST_WORDS).await;
         let _ = tokio::time::timeout(LAST_WORDS, connections.none()).await;
     }
+}
+
+/// What the routes share, and the routes behind their gate.
+fn assemble(
+    settings: Settings,
+    core: Server,
+    shutdown: CancellationToken,
+) -> Result<(Arc<App>, axum::Router), StartError> {
+    let history = settings.page.as_ref().map(|page| History::open(page.history.clone())).transpose();
+    let history =
+        history.map_err(|error| StartError::Other(format!("no folder for the history: {error}")))?;
+    let has_page = history.is_some();
+    let options = Options { shutdown, ..Options::default() };
+    let app = Arc::new(App {
+        mcp: crate::mcp::http::service(core.clone(), options),
+        core,
+        owner: Owner::new("http"),
+        meters: Meters::default(),
+        draining: AtomicBool::new(false),
+        limits: settings.limits,
+        sandbox: visus_child::Protections::detect().active(),
+        history,
+        viewer: pictures::Viewer::default(),
+    });
+    let gate = gate::Gate { access: settings.access, names: settings.names, page: has_page };
+    let router = routes::router(Arc::clone(&app), gate);
+    Ok((app, router))
 }
 
 /// For cancelled work to end and its clients to hear of it.

@@ -4,6 +4,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
+use super::openapi_page;
 use crate::tools::field;
 use crate::tools::score_fields::Names;
 
@@ -25,6 +26,7 @@ pub fn document() -> Value {
         "security": [{ "token": [] }],
         "tags": [
             { "name": "score", "description": "Scores, at once or in the background." },
+            { "name": "history", "description": "What people scored, kept over restarts; with --ui only." },
             { "name": "operation", "description": "Probes, counters and this description." },
             { "name": "mcp", "description": "The Model Context Protocol over streamable HTTP." },
         ],
@@ -41,7 +43,7 @@ pub fn document() -> Value {
 }
 
 fn paths() -> Value {
-    json!({
+    let mut all = json!({
         "/v1/score": { "post": score() },
         "/v1/jobs": { "get": list_jobs(), "post": create_job() },
         "/v1/jobs/{id}": { "parameters": [id_parameter()], "get": get_job(), "delete": delete_job() },
@@ -52,10 +54,14 @@ fn paths() -> Value {
         "/readyz": { "get": ready() },
         "/metrics": { "get": metrics() },
         "/openapi.json": { "get": description() },
-    })
+    });
+    if let Some(all) = all.as_object_mut() {
+        all.extend(openapi_page::paths());
+    }
+    all
 }
 
-fn id_parameter() -> Value {
+pub(super) fn id_parameter() -> Value {
     json!({
         "name": "id", "in": "path", "required": true, "description": "A job's id.",
         "schema": { "type": "string", "pattern": "^[0-9a-f]{32}$" },
@@ -63,7 +69,7 @@ fn id_parameter() -> Value {
 }
 
 /// What a request can be refused with, beside the statuses that every route has.
-fn operation(name: &str, tag: &str, summary: &str, good: Value, refusals: &[u16]) -> Value {
+pub(super) fn operation(name: &str, tag: &str, summary: &str, good: Value, refusals: &[u16]) -> Value {
     let mut responses = Map::new();
     if let Value::Object(good) = good {
         responses.extend(good);
@@ -100,11 +106,11 @@ fn refusal(status: u16) -> Value {
     json!({ "description": text, "headers": headers, "content": json_content("Error") })
 }
 
-fn json_content(schema: &str) -> Value {
+pub(super) fn json_content(schema: &str) -> Value {
     json!({ "application/json": { "schema": { "$ref": format!("#/components/schemas/{schema}") } } })
 }
 
-fn good(status: u16, text: &str, schema: &str) -> Value {
+pub(super) fn good(status: u16, text: &str, schema: &str) -> Value {
     let headers = json!({ "x-request-id": { "$ref": "#/components/headers/request-id" } });
     json!({ status.to_string(): { "description": text, "headers": headers, "content": json_content(schema) } })
 }
@@ -159,9 +165,16 @@ fn delete_job() -> Value {
 }
 
 fn events() -> Value {
-    let text = "Events `progress`, then `done`, `failed` or `cancelled`; data is a Job as JSON.";
+    let text = "Events `progress`, then `done`, `failed` or `cancelled`; data is a Job as JSON, with the scores of frames \
+                and the measured settings since the last event. Send an event's id as Last-Event-ID to go on after it.";
     let stream = json!({ "200": { "description": text, "content": { "text/event-stream": {} } } });
-    operation("jobEvents", "score", "Follow a job", stream, &[404])
+    let mut operation = operation("jobEvents", "score", "Follow a job", stream, &[404]);
+    operation["parameters"] = json!([{
+        "name": "Last-Event-ID", "in": "header", "required": false,
+        "description": "The id of the last event that the client has: scores and settings, as `1200.3`.",
+        "schema": { "type": "string", "pattern": "^[0-9]{1,9}\\.[0-9]{1,9}$" },
+    }]);
+    operation
 }
 
 fn report() -> Value {
@@ -232,7 +245,7 @@ fn description() -> Value {
     operation("openapi", "operation", "This description", answers, &[])
 }
 
-fn object(required: &[&str], properties: Value) -> Value {
+pub(super) fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
@@ -241,9 +254,12 @@ fn schemas() -> Value {
     let text = json!({ "type": "string" });
     let status = json!({ "enum": ["queued", "running", "done", "failed", "cancelled"] });
     let word = |word: &str| json!({ "const": word });
-    json!({
+    let mut all = json!({
         "RequestId": { "type": "string", "pattern": "^[0-9a-f]{8}$", "description": "Random, one per request." },
-        "Error": object(&["error", "request_id"], json!({ "error": text, "request_id": id })),
+        "Error": object(
+            &["error", "request_id"],
+            json!({ "error": text, "error_class": error_class(), "request_id": id }),
+        ),
         "Health": object(&["status", "request_id"], json!({ "status": word("healthy"), "request_id": id })),
         "Ready": object(&["status", "request_id"], json!({ "status": word("ready"), "request_id": id })),
         "NotReady": object(
@@ -262,7 +278,18 @@ fn schemas() -> Value {
         ),
         "ScoreRequest": with_nulls(field::schema(Names::Rest.fields())),
         "Report": report_schema(&id),
-    })
+    });
+    if let Some(all) = all.as_object_mut() {
+        all.extend(openapi_page::schemas(&id));
+    }
+    all
+}
+
+/// Whose fault a refusal is.
+fn error_class() -> Value {
+    let known =
+        ["request", "not_comparable", "video", "failed", "timed_out", "cancelled", "busy", "not_found"];
+    json!({ "enum": known, "description": "The class of the refusal." })
 }
 
 fn progress() -> Value {
@@ -287,6 +314,7 @@ fn job(status: &Value, id: &Value) -> Value {
             "tool": { "type": "string" },
             "age_s": number, "ran_s": number, "expires_in_s": number,
             "error": { "type": "string", "description": "Why it failed." },
+            "error_class": error_class(),
             "result": { "type": "object", "description": "The report, at the detail that was asked for." },
             "request_id": id,
         }),

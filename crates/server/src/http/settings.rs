@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::auth::Access;
 use super::origin::Names;
+use crate::history::History;
 
 pub const PORT: &str = "VMAFX_PORT";
 pub const BIND: &str = "VMAFX_MCP_HTTP_BIND";
@@ -30,6 +31,8 @@ pub struct Flags {
     pub hosts: Vec<String>,
     /// In place of `VMAFX_LOG_LEVEL`.
     pub log_level: Option<String>,
+    /// Whether the web page is served.
+    pub page: bool,
 }
 
 /// Why the server does not start.
@@ -87,6 +90,15 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     pub names: Names,
     pub limits: Limits,
+    /// The web page, where it is served.
+    pub page: Option<PageSettings>,
+}
+
+/// What the web page needs.
+#[derive(Clone, Debug, Default)]
+pub struct PageSettings {
+    /// The folder of the history; without one it is kept in a temporary folder.
+    pub history: Option<PathBuf>,
 }
 
 /// Bounds against clients that are slow, many or silent.
@@ -148,7 +160,8 @@ impl Settings {
         let listed = environment(HOSTS).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
         let hosts = flags.hosts.iter().map(String::as_str).chain(listed.split(','));
         let names = Names::new(address.ip(), hosts);
-        Ok(Self { address, access, tls: tls(&environment)?, names, limits: Limits::default() })
+        let page = flags.page.then(|| PageSettings { history: History::usual_folder() });
+        Ok(Self { address, access, tls: tls(&environment)?, names, limits: Limits::default(), page })
     }
 }
 

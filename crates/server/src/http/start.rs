@@ -7,30 +7,55 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::settings::{Flags, Limits, Settings, StartError, TOKEN};
+use super::settings::{
+    BIND, Flags, HOSTS, Limits, NO_AUTH, PORT, Settings, StartError, TLS_CERT, TLS_KEY, TOKEN,
+};
 use super::signals::Signals;
 use super::{HttpServer, descriptors, log, otel};
 use crate::Server;
-use crate::config::{self, Config, Threading};
+use crate::config::{self, Config, Environment, Threading};
 
 /// How long threads that are stuck in the system may hold up the exit.
 const LEFTOVERS: Duration = Duration::from_millis(500);
 
 /// Serves until SIGTERM or SIGINT. Everything that is wrong with flags or environment is told before the port opens.
 pub fn serve(flags: &Flags, core: &config::Flags) -> Result<(), StartError> {
-    let environment = |name: &str| config::environment(name);
+    run(flags, core, &config::environment, announce)
+}
+
+/// Serves one person on this machine: a token of its own, and nothing of what the environment says about servers for
+/// others. `ready` gets the address to open.
+pub fn serve_page(flags: &Flags, core: &config::Flags, ready: impl FnOnce(&str)) -> Result<(), StartError> {
+    let flags = Flags { page: true, port: flags.port.clone().or(Some("0".to_owned())), ..flags.clone() };
+    let environment = |name: &str| match name {
+        PORT | BIND | TOKEN | NO_AUTH | TLS_CERT | TLS_KEY | HOSTS => None,
+        name => config::environment(name),
+    };
+    run(&flags, core, &environment, |server, scheme, token| {
+        if let Some(address) = server.address() {
+            ready(&format!("{scheme}://{address}/#token={}", token.unwrap_or_default()));
+        }
+    })
+}
+
+fn run(
+    flags: &Flags,
+    core: &config::Flags,
+    environment: Environment<'_>,
+    ready: impl FnOnce(&HttpServer, &str, Option<&str>),
+) -> Result<(), StartError> {
     let word = flags.log_level.clone().map(OsString::from).or_else(|| environment(log::LOG_LEVEL));
     let level = log::level(&word.unwrap_or_default().to_string_lossy())?;
     // Sends what is left when it goes, after the runtime.
     let traces = otel::start()?;
     log::start(level, &traces);
-    let mut settings = Settings::new(flags, &environment)?;
+    let mut settings = Settings::new(flags, environment)?;
     settings.limits = Limits::for_descriptors(descriptors::raise());
     let core = config::Flags { http: true, ..core.clone() };
-    let config = Config::read(&core, &environment).map_err(StartError::Config)?;
+    let config = Config::read(&core, environment).map_err(StartError::Config)?;
     config.apply();
-    let runtime = runtime(&environment)?;
-    let result = runtime.block_on(answer(settings, config));
+    let runtime = runtime(environment)?;
+    let result = runtime.block_on(answer(settings, config, ready));
     runtime.shutdown_timeout(LEFTOVERS);
     result
 }
@@ -47,12 +72,16 @@ fn runtime(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Runtime, St
     builder.enable_all().build().map_err(other)
 }
 
-async fn answer(settings: Settings, config: Config) -> Result<(), StartError> {
+async fn answer(
+    settings: Settings,
+    config: Config,
+    ready: impl FnOnce(&HttpServer, &str, Option<&str>),
+) -> Result<(), StartError> {
     let mut signals = Signals::new()?;
     let made_up = settings.access.made_up().map(str::to_owned);
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let door = HttpServer::bind(settings, Server::new(config)).await?;
-    announce(&door, scheme, made_up.as_deref());
+    ready(&door, scheme, made_up.as_deref());
     door.run(async || signals.next().await).await;
     Ok(())
 }

@@ -42,6 +42,11 @@ impl JobHandle {
         self.state.borrow().progress.clone()
     }
 
+    /// What the job has found so far; nothing once it is over.
+    pub fn live(&self) -> Arc<super::Live> {
+        Arc::clone(&self.state.borrow().live)
+    }
+
     /// Returns when something has changed since the last look. `false`: the job is over, nothing will change.
     pub async fn changed(&mut self) -> bool {
         if self.state.borrow_and_update().status.is_over() {

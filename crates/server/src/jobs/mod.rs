@@ -5,6 +5,7 @@
 //! else sees it. Results and failures are kept for a while within a limit of memory, and the oldest go first.
 
 mod handle;
+mod live;
 mod progress;
 mod table;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 use visus_engine::Cancel;
 
 pub use handle::JobHandle;
+pub use live::{Live, News, Seen};
 pub use progress::{Context, Progress};
 
 use crate::ToolError;
@@ -200,6 +202,8 @@ struct Job {
     submitted: Instant,
     started: Option<Instant>,
     ended: Option<Instant>,
+    /// It was ended because it took too long.
+    overdue: bool,
 }
 
 /// What watchers of a job see.
@@ -207,11 +211,13 @@ struct Job {
 struct State {
     status: Status,
     progress: Progress,
+    /// What it has found so far.
+    live: Arc<Live>,
 }
 
 impl Job {
     fn view(&self, id: &str, limits: &Limits) -> View {
-        let State { status, progress } = self.state.borrow().clone();
+        let State { status, progress, .. } = self.state.borrow().clone();
         let end = self.ended.unwrap_or_else(Instant::now);
         View {
             id: id.to_owned(),

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use visus_engine::Cancel;
 
-use super::State;
 use super::table::Shared;
+use super::{Live, State};
 
 /// How far a job is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,13 +30,16 @@ pub struct Progress {
 pub struct Context {
     pub cancel: Cancel,
     state: watch::Sender<State>,
+    /// What the work has found so far.
+    pub live: Arc<Live>,
     shared: Arc<Shared>,
     started: Instant,
 }
 
 impl Context {
     pub(super) fn new(cancel: Cancel, state: watch::Sender<State>, shared: Arc<Shared>) -> Self {
-        Self { cancel, state, shared, started: Instant::now() }
+        let live = Arc::clone(&state.borrow().live);
+        Self { cancel, state, live, shared, started: Instant::now() }
     }
 
     /// Reports progress. Cheap: watchers read it when they like.

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{Tool, ToolAnnotations};
 
+use super::app;
 use crate::tools;
 use crate::tools::offer::Offer;
 
@@ -24,8 +25,12 @@ fn listed(tool: &tools::Tool) -> Tool {
         .destructive(tool.hints.destructive)
         .idempotent(tool.hints.idempotent)
         .open_world(tool.hints.open_world);
-    Tool::new(tool.name, tool.description, Arc::new(tool.input_schema()))
+    let listed = Tool::new(tool.name, tool.description, Arc::new(tool.input_schema()))
         .with_title(tool.title)
         .with_raw_output_schema(Arc::new(tool.listed_schema()))
-        .with_annotations(hints)
+        .with_annotations(hints);
+    match app::meta(tool.name) {
+        Some(meta) => listed.with_meta(meta),
+        None => listed,
+    }
 }

@@ -3,6 +3,7 @@
 //! [`stdio`] serves standard input and output, [`http`] is a service to mount at `/mcp`. What a tool does and what it says
 //! live in [`crate::tools`]; here tools are listed, called, watched and cancelled.
 
+mod app;
 mod call;
 mod complete;
 #[cfg(feature = "conformance-fixtures")]

@@ -30,8 +30,11 @@ const WORKFLOWS: &[Workflow] = &[
                1. Call vmaf_score with ref, dis and model \"{model}\". If it may take more than a minute, set background and poll \
                get_job. Repeat what 'comparability' says.\n\
                2. Read the verdict, then p5, the worst second and the curve: a good mean can hide a bad second.\n\
-               3. Say in three sentences: is it good enough for its purpose, where is it worst, what would you change. Name frame \
-               numbers. Repeat any warning of the result.",
+               3. If it is not good enough, call describe_worst_frames with the same files: it tells for each bad frame when \
+               (time_s), where in the picture (place), which fault, how sure (confidence) and what to try (advice). Look at the \
+               pictures, and say so if they contradict it.\n\
+               4. Say in four sentences: is it good enough for its purpose, where is it worst, why and how sure that is, what to \
+               try. Name frame numbers. Repeat any warning of the result.",
     },
     Workflow {
         name: "choose_crf",

@@ -5,6 +5,7 @@ use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTempla
 use serde_json::{Value, json};
 use visus_engine::model::BUILTIN;
 
+use super::app;
 use crate::jobs::{Owner, Status};
 use crate::report::{Detail, Output};
 use crate::text::{clean_answer, cleaned};
@@ -22,7 +23,7 @@ pub fn list() -> Vec<Resource> {
             .with_description(model.about)
             .with_mime_type(JSON)
     };
-    BUILTIN.iter().map(model).collect()
+    BUILTIN.iter().map(model).chain([app::resource()]).collect()
 }
 
 pub fn templates() -> Vec<ResourceTemplate> {
@@ -43,6 +44,9 @@ pub fn templates() -> Vec<ResourceTemplate> {
 
 /// Reads a resource. Blocks.
 pub fn read(server: &Server, owner: &Owner, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    if uri == app::URI {
+        return Ok(app::read());
+    }
     let value = content(server, owner, uri)?;
     let content = ResourceContents::text(value.to_string(), uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![content]).with_ttl_ms(super::CHANGING))

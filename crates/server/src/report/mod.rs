@@ -152,6 +152,8 @@ pub struct ScoreReport {
     pub detail: Detail,
     /// The pairs with which shots begin, where pairing has looked at every frame.
     pub shots: Option<Vec<u64>>,
+    /// Which frames of the two files every pair holds.
+    pub steps: visus_media::Steps,
 }
 
 impl ScoreReport {
@@ -179,7 +181,12 @@ impl ScoreReport {
         let text = self.text.as_ref().map_or(0, |(_, text)| text.len());
         let foreign = self.facts.external_pooled.as_ref().map_or(0, value_bytes)
             + value_bytes(&score::json(&self.facts.sections));
-        size_of::<Self>() + columns * self.outcome.frames as usize * size_of::<f64>() + text + foreign + 4096
+        size_of::<Self>()
+            + columns * self.outcome.frames as usize * size_of::<f64>()
+            + text
+            + foreign
+            + self.steps.bytes()
+            + 4096
     }
 
     /// The report at a level of detail. `id` is the job's, for links to the rest.

@@ -67,6 +67,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         precision: Precision::Legacy,
         detail: Detail::Auto,
         shots: None,
+        steps: visus_media::Steps::default(),
     }
 }
 

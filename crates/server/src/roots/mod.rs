@@ -4,6 +4,7 @@
 //! whether it exists. The resolved path is then opened component by component without following symbolic links, so
 //! that a link swapped in between gains nothing: what is handed on is the opened file, not its name.
 
+mod list;
 mod resolve;
 #[cfg(unix)]
 mod walk;
@@ -15,6 +16,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::cleaned;
+pub use list::Listed;
 
 /// Why a path cannot be used. The texts are part of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -127,6 +129,13 @@ impl Roots {
         let (file, folder) = walk::open_with_folder(&path)?;
         let allowed = path.parent().is_some_and(|folder| self.allows(folder));
         Ok((Opened { path, file }, allowed.then_some(folder)))
+    }
+
+    /// The names in a folder under a root, at most so many. Says nothing about what they stand for.
+    pub fn names(&self, folder: &str, most: usize) -> Result<(PathBuf, Vec<String>), PathError> {
+        let path = self.resolve(folder)?;
+        let names = walk::names(&path, most)?;
+        Ok((path, names))
     }
 
     /// A file to be written, in an opened folder that the operator allowed. What exists is refused unless it may be

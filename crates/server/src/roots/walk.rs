@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
+use std::time::{Duration, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
+use super::list::{Listed, not_a_folder};
 use super::{PathError, shown};
 
 /// Opens a regular file for reading. Each folder on the way is opened from the one before; a link in any place, the
@@ -23,6 +25,18 @@ pub type Folder = OwnedFd;
 /// The same with the folder that it lies in.
 pub fn open_with_folder(path: &Path) -> Result<(File, Folder), PathError> {
     open(path).map_err(|fault| path_error(path, fault))
+}
+
+/// The names in a folder that is opened part by part, like a file; at most so many.
+pub fn names(path: &Path, most: usize) -> Result<Vec<String>, PathError> {
+    let read = || {
+        let (folder, _) = parent(&path.join("entry"))?;
+        let readable = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let entries = Dir::new(openat(&folder, ".", readable, Mode::empty())?)?;
+        let names = entries.flatten().filter_map(|entry| Some(entry.file_name().to_str().ok()?.to_owned()));
+        Ok(names.filter(|name| name != "." && name != "..").take(most).collect())
+    };
+    read().map_err(|fault| path_error(path, fault))
 }
 
 /// What stands under a name that is to be written.
@@ -46,6 +60,41 @@ pub fn open_parent(path: &Path) -> Result<(Folder, Entry), PathError> {
         Ok((folder, entry))
     };
     open().map_err(|fault| path_error(path, fault))
+}
+
+/// What lies in a folder; links, devices and names that are no Unicode are left out. The folder is opened without following
+/// links, and its entries are looked at from there.
+pub fn list(path: &Path, most: usize) -> Result<Vec<Listed>, PathError> {
+    let open = || -> Result<Vec<Listed>, Fault> {
+        let (parent, name) = parent(path)?;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
+        let folder = openat(&parent, name, flags, Mode::empty())?;
+        let mut listed = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            if matches!(name, "." | "..") {
+                continue;
+            }
+            let Ok(stat) = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            if listed.len() < most && matches!(kind, FileType::RegularFile | FileType::Directory) {
+                listed.push(Listed {
+                    name: name.to_owned(),
+                    is_folder: kind == FileType::Directory,
+                    bytes: u64::try_from(stat.st_size).unwrap_or(0),
+                    modified: u64::try_from(stat.st_mtime)
+                        .ok()
+                        .map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds)),
+                });
+            }
+        }
+        Ok(listed)
+    };
+    open().map_err(|fault| match fault {
+        Fault::Os(Errno::NOTDIR) | Fault::NotRegular => not_a_folder(path),
+        fault => path_error(path, fault),
+    })
 }
 
 /// Whether an entry is this opened file, under whatever name.

@@ -6,6 +6,7 @@
 pub mod advice;
 pub mod backends;
 pub mod bench;
+pub mod cause;
 pub mod eval;
 pub mod extractors;
 pub mod field;

@@ -6,12 +6,14 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use visus_media::still::within;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_media::{MediaError, Shape};
 use visus_scoring::names::RequestedModel;
 use visus_scoring::{Prepared, ScoreRequest, Video, Videos};
 use visus_video::{ColourRange, Source};
 
+use super::cause::{self, Cause};
 use super::field::{Field, Kind, Values};
 use super::offer::Toolset;
 use super::score_args::ScoreArgs;
@@ -40,6 +42,8 @@ const USUAL: u64 = 5;
 const MOST: i64 = 32;
 /// The longest side of each of the three pictures: small enough for a model's context, large enough to see a block.
 const SIDE: usize = 256;
+/// Bytes of a picture, at most.
+const MOST_PICTURE: usize = 150_000;
 
 /// The arguments: those of either way of scoring, and how many frames.
 fn fields() -> &'static [Field] {
@@ -82,6 +86,18 @@ struct WorstEntry {
     shot: u64,
     /// File with the pictures, kept as long as the job.
     png: String,
+    /// Its time, where the frame rate is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time_s: Option<f64>,
+    /// Where in the picture it is worst, in words.
+    place: &'static str,
+    /// The kind of fault that stands out most: blur, blocking, banding, ringing, noise, brightness, colour, frozen,
+    /// misaligned_in_time, misaligned_in_place, mixed or none.
+    fault: &'static str,
+    /// How sure that is: high, medium or low.
+    confidence: &'static str,
+    /// What to try.
+    advice: &'static str,
     /// What is wrong.
     description: String,
     /// What the pictures show, in luma samples.
@@ -177,7 +193,11 @@ fn run(server: &Server, task: ScoreTask, count: usize, context: &Context) -> Res
         .ok_or_else(|| ToolError::Refused("there is no score to judge frames by; give a model".to_owned()))?;
     let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), count);
     let shown_name = if column.starts_with("vmaf") { "VMAF" } else { &column };
-    let frames = again.show(&chosen, shown_name, context)?;
+    let mut frames = again.show(&chosen, shown_name, context)?;
+    for frame in &mut frames {
+        let png = within(std::mem::take(&mut frame.png), MOST_PICTURE);
+        frame.png = png.map_err(|error| ToolError::Failed(error.to_string()))?;
+    }
     written(server, &report, &column, frames).map(|report| Output::Worst(Box::new(report)))
 }
 
@@ -192,9 +212,8 @@ fn written(
     let folder = server.pictures().map_err(fail)?;
     let mut listed = Vec::new();
     for frame in &frames {
-        let path = folder.path().join(format!("frame_{:06}.png", frame.index));
-        std::fs::write(&path, &frame.png).map_err(fail)?;
-        listed.push(WorstEntry::new(frame, column, &path));
+        let path = folder.write(&format!("frame_{:06}.png", frame.index), &frame.png).map_err(fail)?;
+        listed.push(WorstEntry::new(frame, report, column, &path));
     }
     let worst = WorstAnswer {
         model_id: None,
@@ -209,9 +228,22 @@ fn written(
 }
 
 impl WorstEntry {
-    fn new(frame: &WorstFrame, column: &str, path: &Path) -> Self {
+    fn new(frame: &WorstFrame, report: &ScoreReport, column: &str, path: &Path) -> Self {
         let region = frame.region;
+        let Cause { fault, confidence, advice } = Cause::of(&frame.measures);
+        let format = report.outcome.format;
+        let seconds = |rate: (u32, u32)| frame.index as f64 * f64::from(rate.1) / f64::from(rate.0.max(1));
         Self {
+            time_s: report
+                .facts
+                .provenance
+                .reference
+                .frame_rate
+                .map(|rate| (seconds(rate) * 100.0).round() / 100.0),
+            place: cause::place(region, (format.width(), format.height())),
+            fault,
+            confidence,
+            advice,
             frame_index: frame.index,
             vmaf: crate::report::number(frame.score, visus_report::Precision::Legacy).as_f64(),
             metric: column.to_owned(),

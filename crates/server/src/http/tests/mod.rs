@@ -3,6 +3,7 @@
 mod gate;
 mod life;
 mod mcp;
+mod page;
 mod score;
 #[cfg(feature = "tls")]
 mod tls;

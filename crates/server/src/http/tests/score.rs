@@ -21,6 +21,11 @@ impl Clips {
         Self::with(Format::new(96, 64, Chroma::C420, 8).unwrap(), frames, |setup| setup)
     }
 
+    /// With a server that differs from the plain one.
+    pub fn changed(frames: u64, change: impl FnOnce(Setup) -> Setup) -> Self {
+        Self::with(Format::new(96, 64, Chroma::C420, 8).unwrap(), frames, change)
+    }
+
     fn with(format: Format, frames: u64, change: impl FnOnce(Setup) -> Setup) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let reference = Clip::scene(format, frames, 3);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::json;
 use visus_tune::Event;
 
 use crate::jobs::Context;
@@ -55,7 +56,10 @@ impl<'a> Tally<'a> {
                 state.step(format!("scoring {job}"), done)
             }
             Event::Looking { done, .. } => state.step("looking for shots".to_owned(), done),
-            Event::Measured { job, quality, score, .. } => {
+            Event::Measured { job, quality, score, kbps, cached } => {
+                self.context.live.sample(json!({
+                    "job": job, "quality": quality, "score": score, "kbps": kbps, "cached": cached,
+                }));
                 state.encodes += 1;
                 state.latest.retain(|name, _| !name.contains(&job));
                 format!("{job} {quality} scores {score:.2}")
