@@ -45,29 +45,32 @@ impl OtherPairs {
     }
 
     fn add(&mut self, (reference, distorted): (u64, u64), index: u64) {
-        if let Ok(at) = self.pairs.binary_search(&(reference, distorted)) {
-            self.stands_for[at] = Some(index);
-            return;
+        match self.pairs.binary_search(&(reference, distorted)) {
+            Ok(at) => self.stands_for[at] = Some(index),
+            Err(_) => {
+                for by in (1..=AROUND).rev() {
+                    if let (Some(a), Some(b)) = (reference.checked_sub(by), distorted.checked_sub(by)) {
+                        self.append((a, b), None);
+                    }
+                }
+                if !self.append((reference, distorted), Some(index)) {
+                    return;
+                }
+            }
         }
-        let last = self.pairs.last().copied();
-        let follows = |(a, b): (u64, u64)| last.is_none_or(|last| a > last.0 && b > last.1);
-        if !follows((reference, distorted)) {
-            return;
+        for by in 1..=AROUND {
+            self.append((reference + by, distorted + by), None);
         }
-        let before = (1..=AROUND).rev();
-        let before = before.filter_map(|by| Some((reference.checked_sub(by)?, distorted.checked_sub(by)?)));
-        let before: Vec<_> = before.filter(|pair| follows(*pair)).collect();
-        let after = (1..=AROUND).map(|by| (reference + by, distorted + by));
-        for (pair, own) in
-            before.into_iter().map(|pair| (pair, None)).chain([((reference, distorted), Some(index))])
-        {
+    }
+
+    /// Adds a pair if both of its numbers are greater than those of the last.
+    fn append(&mut self, pair: (u64, u64), index: Option<u64>) -> bool {
+        let follows = self.pairs.last().is_none_or(|last| pair.0 > last.0 && pair.1 > last.1);
+        if follows {
             self.pairs.push(pair);
-            self.stands_for.push(own);
+            self.stands_for.push(index);
         }
-        for pair in after {
-            self.pairs.push(pair);
-            self.stands_for.push(None);
-        }
+        follows
     }
 
     /// Leaves out what the scored pairs do not need.
