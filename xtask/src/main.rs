@@ -4,14 +4,20 @@
 mod agents;
 mod capi;
 mod formats;
+mod fuzz;
 mod gpu;
+mod image;
+mod lock;
 mod peers;
 mod python;
 mod readme;
+mod security;
+mod soak;
 mod steps;
 mod supply;
 mod surface;
 mod tidy;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -24,8 +30,13 @@ cargo xtask peers …   only conformance, scores and other clients, against the 
 cargo xtask agents …  what recorded tasks cost an agent: calls, bytes, errors; --write puts the table into docs/agents.md
 cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
+cargo xtask wheel …   builds the Python package and runs its tests; the words behind it go to pytest
 cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with headers and libvmaf.pc: --prefix DIR
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
+cargo xtask soak …    mixed and hostile traffic against one server, and what is left of it: --minutes N
+cargo xtask fuzz …    every fuzz target for a minute, or --seconds N, with a corpus that grows
+cargo xtask image     builds the container image, starts it with a read-only root and asks it for a score
+cargo xtask lock      writes the lock files of npm and PyPI packages that checks use
 cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
 cargo xtask goldens   only the golden figures (VISUS_GOLDEN names their folder)";
 
@@ -42,7 +53,12 @@ fn main() -> ExitCode {
         "python" => python::prepare(&steps::root()),
         "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
         "capi" => capi::run(),
+        "wheel" => wheel::test_alone(),
         "goldens" => steps::goldens(),
+        "soak" => soak::run(),
+        "fuzz" => fuzz::run(),
+        "image" => image::run_named(),
+        "lock" => lock::run(),
         "deny" => supply::check(&steps::root()),
         _ => {
             eprintln!("{USAGE}");

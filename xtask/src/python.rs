@@ -1,27 +1,20 @@
-//! Python packages that tests compare with, in a virtual environment under `target/`.
+//! Python packages that tests compare with, and those that build and test our own, in a virtual environment under `target/`.
 //!
-//! They are installed once; a file in the environment says which versions it holds.
+//! They are installed once, by the hashes in `tests/python/requirements.txt`; a copy of that file in the environment says what
+//! it holds.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Exact versions, so that figures do not change by themselves.
-const PACKAGES: [&str; 6] = [
-    "numpy==2.4.6",
-    "onnx==1.23.2",
-    "onnxruntime==1.31.1",
-    "pandas==3.1.1",
-    "pyarrow==26.0.1",
-    "scipy==1.17.1",
-];
-
 /// Makes the environment, or finds it made. Fails where it cannot be made.
 pub fn prepare(root: &Path) -> Result<()> {
     let folder = root.join("target/python");
     let stamp = folder.join("packages.txt");
-    let wanted = PACKAGES.join("\n");
+    // Exact versions, so that figures do not change by themselves.
+    let list = root.join("tests/python/requirements.txt");
+    let wanted = std::fs::read_to_string(&list).with_context(|| list.display().to_string())?;
     if std::fs::read_to_string(&stamp).is_ok_and(|held| held == wanted) {
         return Ok(());
     }
@@ -31,9 +24,14 @@ pub fn prepare(root: &Path) -> Result<()> {
     run(make, "python3 -m venv (Debian: apt-get install python3-venv)")?;
     let mut install = Command::new(folder.join("bin/python"));
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]);
-    install.args(PACKAGES);
+    install.arg("--require-hashes").arg("--requirement").arg(&list);
     run(install, "pip install (PyPI must be reachable)")?;
     std::fs::write(&stamp, wanted).context("packages.txt")
+}
+
+/// A program of the environment.
+pub fn tool(root: &Path, name: &str) -> Command {
+    Command::new(root.join("target/python/bin").join(name))
 }
 
 /// A Python for which these packages are built.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{capi, gpu, peers, python, readme, supply, tidy};
+use crate::{capi, fuzz, gpu, image, peers, python, readme, soak, supply, tidy, wheel};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -18,6 +18,9 @@ pub fn root() -> PathBuf {
 pub const FEATURES: &str = "visus/otel";
 /// The same for lints, which also see the fixtures of the conformance suite.
 const ALL_FEATURES: &str = "visus/otel,visus/conformance-fixtures";
+
+/// Seconds for each fuzz target in a full check; `cargo xtask fuzz` gives each a minute.
+const FUZZ_SECONDS: f64 = 5.0;
 
 /// Everything that must hold.
 pub fn test() -> Result<()> {
@@ -32,10 +35,14 @@ pub fn test() -> Result<()> {
     step("python", || python::prepare(&root()))?;
     step("libvmaf", capi::bring_peer)?;
     cargo(&["test", "--workspace", "--features", FEATURES])?;
+    step("python wheel", wheel::test)?;
+    step("fuzz", || fuzz::each_for(FUZZ_SECONDS))?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
     step("readme", || readme::run(true))?;
+    step("soak", || soak::short(&root().join("target/release/visus")))?;
     peers::check()?;
+    step("image", || image::run(None))?;
     println!("xtask test: all passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
 }
@@ -106,7 +113,7 @@ fn has_component(name: &str) -> Result<bool> {
 }
 
 /// Installs a Debian package that a test needs, where that is possible. The test itself says what is missing.
-fn bring(program: &str, package: &str) {
+pub fn bring(program: &str, package: &str) {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     if std::env::split_paths(&paths).any(|folder| folder.join(program).is_file()) {
         return;

@@ -5,22 +5,35 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::surface::{Sources, has_word};
+use crate::{lock, security};
 
 /// Who may depend on whom, among the project's own crates.
 const EDGES: &[(&str, &[&str])] = &[
     ("child", &[]),
+    ("fuzzing", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
+    ("diagnose", &["video"]),
     ("gpu", &["video", "metrics"]),
     ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
     ("capi", &["video", "metrics", "engine", "report"]),
-    ("media", &["child", "video", "engine"]),
-    ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
+    ("media", &["child", "video", "diagnose", "engine"]),
+    ("scoring", &["child", "video", "metrics", "diagnose", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
-    ("server", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
-    ("cli", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
+    ("python", &["scoring", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
+    (
+        "server",
+        &["scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval"],
+    ),
+    (
+        "cli",
+        &[
+            "scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval",
+            "server",
+        ],
+    ),
 ];
 
 /// A file longer than this wants to be two; tables and kernels are exempt.
@@ -32,6 +45,8 @@ pub fn check(root: &Path) -> Result<()> {
     let files = rust_files(root)?;
     check_edges(root, &Sources::read(root, &files)?, &mut faults)?;
     check_architecture(root, &mut faults)?;
+    lock::check(root, &mut faults)?;
+    security::check(root, &files, &mut faults)?;
     for path in files {
         let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         let shown = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
@@ -154,7 +169,10 @@ fn may_be_unsafe(path: &Path) -> bool {
     // The boundary to C and the memory that C writes into; its tests call the library as C does.
     let boundary = part_of(path, "capi")
         && (part_of(path, "entry") || part_of(path, "tests") || ["entry", "pool"].contains(&&*stem(path)));
+    // Frames in memory that belongs to Python.
+    let arrays = path.ends_with("crates/python/src/memory.rs");
     driver
+        || arrays
         || boundary
         || part_of(path, "metrics")
             && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))

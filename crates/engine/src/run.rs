@@ -110,7 +110,8 @@ impl<'a> Run<'a> {
         let (device, backend) = settings.backend.open(&plan, &clip)?;
         let needs = Needs::of(&plan, &clip.format).with_frames(frames_for(device.as_ref()), &clip.format);
         let (threads, room) = needs.reserve(settings.threads, &clip.format, cancel)?;
-        let setup = WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref())?;
+        let setup =
+            WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref(), settings.observer.as_ref())?;
         let (count, threads_per_frame) = division_of_work(threads, total);
         let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
         let workers = workers?;
@@ -160,7 +161,7 @@ impl<'a> Run<'a> {
             side,
             skip: skip.saturating_add(self.span.read),
             between: 0,
-            chroma: if self.plan.luma_only() {
+            chroma: if self.plan.luma_only() && !self.is_observed() {
                 ChromaReading::UntilDifferent(differs.clone())
             } else {
                 ChromaReading::Always
@@ -172,6 +173,11 @@ impl<'a> Run<'a> {
             input(reference, Side::Reference, self.settings.skip_reference),
             input(distorted, Side::Distorted, self.settings.skip_distorted),
         ]
+    }
+
+    /// Whether somebody beside the metrics looks at the pairs.
+    fn is_observed(&self) -> bool {
+        self.settings.observer.is_some() && self.device.is_none()
     }
 
     /// Threads that read each input. One of them keeps a few workers busy, but no device.

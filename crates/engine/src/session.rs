@@ -262,7 +262,8 @@ impl Lanes {
         settings: &Settings,
     ) -> Result<(Self, BackendUsed), EngineError> {
         let (device, backend) = settings.backend.open(plan, &clip)?;
-        let setup = WorkerSetup::new(plan, clip, settings.backend.cpu, device.as_ref())?;
+        let setup =
+            WorkerSetup::new(plan, clip, settings.backend.cpu, device.as_ref(), settings.observer.as_ref())?;
         let worker = setup.worker(1)?;
         if settings.threads == 0 && device.is_none() {
             return Ok((Self::Inline(Box::new(worker)), backend));

@@ -1,8 +1,11 @@
 //! How a run is done.
 
+use std::sync::Arc;
+
 use crate::Plan;
 use crate::backend::Backend;
 use crate::error::EngineError;
+use crate::observe::PairObserver;
 use crate::span::Span;
 
 /// How a run or a session is done.
@@ -19,6 +22,8 @@ pub struct Settings {
     /// The same for the distorted video.
     pub skip_distorted: u64,
     pub backend: Backend,
+    /// Sees every pair that a CPU worker measures. Where a device computes, nobody calls it.
+    pub observer: Option<Arc<dyn PairObserver>>,
 }
 
 impl Default for Settings {
@@ -30,6 +35,7 @@ impl Default for Settings {
             skip_reference: 0,
             skip_distorted: 0,
             backend: Backend::default(),
+            observer: None,
         }
     }
 }
@@ -67,7 +73,10 @@ impl Settings {
             FrameRange::Part { from, .. } if !from.is_multiple_of(self.step()) => {
                 Err(EngineError::UnlistedStart { from, step: self.step() })
             }
-            FrameRange::Part { from, to } => Ok(Span::part(plan, from, to)),
+            FrameRange::Part { from, to } => {
+                let observed = self.observer.as_ref().map_or(0, |observer| observer.reach());
+                Ok(Span::part(plan, observed, from, to))
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::backend::OpenDevice;
 use crate::error::{EngineError, Role, guarded};
 use crate::frame_threads::FrameThreads;
 use crate::lane::{Job, Jobs, Lane, PartialRow, RowSender};
+use crate::observe::PairObserver;
 use crate::{ClipInfo, Plan};
 
 /// What all workers of a run have in common.
@@ -21,6 +22,8 @@ pub(crate) struct WorkerSetup {
     pub level: Level,
     /// Places of the metrics that a device computes.
     pub on_device: Arc<[usize]>,
+    /// Looks at every pair, unless a device computes.
+    pub observer: Option<Arc<dyn PairObserver>>,
 }
 
 /// The extractors and scratch of one thread.
@@ -37,9 +40,11 @@ impl WorkerSetup {
         clip: ClipInfo,
         level: Level,
         device: Option<&OpenDevice>,
+        observer: Option<&Arc<dyn PairObserver>>,
     ) -> Result<Self, MetricError> {
         let on_device = device.map_or_else(|| Arc::from([]), |device| Arc::clone(&device.places));
-        let setup = Self { plan: Arc::clone(plan), clip, level, on_device };
+        let observer = observer.filter(|_| device.is_none()).cloned();
+        let setup = Self { plan: Arc::clone(plan), clip, level, on_device, observer };
         setup.on_device.iter().try_for_each(|place| setup.extractor(*place).map(drop))?;
         Ok(setup)
     }
@@ -144,6 +149,9 @@ impl Worker {
 
     fn compute(&mut self, job: &Job) -> Result<PartialRow, MetricError> {
         let window = job.window();
+        if let Some(observer) = &self.setup.observer {
+            observer.observe(window.index, window.current);
+        }
         let plan = &*self.setup.plan;
         let rows: Mutex<Vec<Result<Vec<Vec<f64>>, MetricError>>> =
             Mutex::new(vec![Ok(Vec::new()); self.groups.len()]);

@@ -29,6 +29,10 @@ pub enum MediaError {
     PixelFormat { file: String, pix_fmt: String },
     #[error("{file}: {error}")]
     Format { file: String, error: FormatError },
+    #[error(
+        "{file} has pictures of {width}x{height} pixels, more than the limit of {limit} pixels per picture; scale it down first"
+    )]
+    TooManyPixels { file: String, width: u64, height: u64, limit: u64 },
     /// The words of the limit on children, as clients know them.
     #[error("subprocess timed out after {seconds:.1}s (set VMAF_MCP_SUBPROCESS_TIMEOUT_S to override)")]
     TimedOut { seconds: f64 },

@@ -8,6 +8,7 @@ use visus_video::{ColourRange, Format, Interlacing};
 
 use crate::error::shown;
 use crate::pixfmt::{Delivery, range_in_name};
+use crate::tools::MAX_PIXELS;
 use crate::{MediaError, Tools};
 
 /// A video stream and its container, as far as they tell.
@@ -42,6 +43,8 @@ pub struct Probe {
     pub duration: Option<f64>,
     /// As the container counts them, else estimated from duration and rate.
     pub frames: Option<u64>,
+    /// The container counts its frames; otherwise their number is estimated from a duration.
+    pub counted: bool,
     /// The stream's own duration in seconds, without what lies before its first frame. A container's duration may be that
     /// of its sound.
     own_duration: Option<f64>,
@@ -53,6 +56,9 @@ impl Probe {
         check_file(path)?;
         let finished = tools.ask_probe(path, &|| cancel.is_fired())?;
         let file = shown(path);
+        if let Some((width, height)) = oversized(&finished.stderr) {
+            return Err(MediaError::TooManyPixels { file, width, height, limit: MAX_PIXELS });
+        }
         if finished.code != 0 {
             let reason = match why(&finished.stderr, &file) {
                 reason if reason == "End of file" => "it ends before the first frame".to_owned(),
@@ -61,6 +67,7 @@ impl Probe {
             return Err(MediaError::NotVideo { file, reason });
         }
         let mut probe = parse(&file, &finished.stdout)?;
+        probe.check_pixels()?;
         if probe.interlacing == Interlacing::Unknown && !ALWAYS_WHOLE.contains(&&*probe.codec) {
             // ffprobe before 5.0 knows of no field order in many files; a frame tells its own.
             let finished = tools.ask_first_frame(path, probe.stream, &|| cancel.is_fired())?;
@@ -72,6 +79,15 @@ impl Probe {
             probe.film_grain |= grain_in_headers(&finished.stderr);
         }
         Ok(probe)
+    }
+
+    /// A container may claim a size that its decoder has not looked at yet.
+    fn check_pixels(&self) -> Result<(), MediaError> {
+        let (width, height) = (self.width as u64, self.height as u64);
+        if width.saturating_mul(height) <= MAX_PIXELS {
+            return Ok(());
+        }
+        Err(MediaError::TooManyPixels { file: self.file.clone(), width, height, limit: MAX_PIXELS })
     }
 
     /// Size, chroma and depth in which frames arrive, turned upright if `upright`.
@@ -104,6 +120,19 @@ impl Probe {
             _ => None,
         }
     }
+}
+
+/// The size that a decoder refused because of our limit, from ffmpeg's words: `Picture size 16000x16000 exceeds specified max
+/// pixel count 134217728`.
+pub(crate) fn oversized(stderr: &str) -> Option<(u64, u64)> {
+    let refused = |line: &str| {
+        let (_, rest) = line.split_once("Picture size ")?;
+        let (size, rest) = rest.split_once(' ')?;
+        let (width, height) = size.split_once('x')?;
+        let size = (width.parse().ok()?, height.parse().ok()?);
+        rest.starts_with("exceeds specified max pixel count").then_some(size)
+    };
+    stderr.lines().find_map(refused)
 }
 
 /// Codecs that know no fields.
@@ -248,6 +277,7 @@ pub(crate) fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
         film_grain: stream.film_grain.unwrap_or(0) != 0,
         duration,
         frames: frames(stream, duration, frame_rate),
+        counted: counted(stream).is_some(),
         own_duration: own_duration(stream),
     })
 }
@@ -325,9 +355,12 @@ fn clock(text: &str) -> Option<f64> {
     text.split(':').try_fold(0.0, |seconds, part| Some(seconds * 60.0 + part.parse::<f64>().ok()?))
 }
 
+fn counted(stream: &Stream) -> Option<u64> {
+    stream.nb_frames.as_deref().and_then(|text| text.parse().ok()).filter(|count| *count > 0)
+}
+
 fn frames(stream: &Stream, duration: Option<f64>, rate: Option<(u32, u32)>) -> Option<u64> {
-    let counted = stream.nb_frames.as_deref().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
-    counted.or_else(|| {
+    counted(stream).or_else(|| {
         let (num, den) = rate?;
         Some((duration? * f64::from(num) / f64::from(den)).round() as u64)
     })
@@ -342,6 +375,17 @@ mod tests {
             r#"{{"streams":[{{"index":1,"codec_name":"h264","width":320,"height":180,"pix_fmt":"yuv420p","r_frame_rate":"25/1",
             "avg_frame_rate":"25/1"{more}}}],"format":{{"format_name":"mov","duration":"2.0"}}}}"#
         )
+    }
+
+    #[test]
+    fn sizes_over_the_limit_are_named() {
+        let words = "[png @ 0x5] [IMGUTILS @ 0x7] Picture size 16000x16000 exceeds specified max pixel count 134217728, see the\n";
+        assert_eq!(oversized(words), Some((16_000, 16_000)));
+        assert_eq!(oversized("[png @ 0x5] Picture size 0x0 is invalid\n"), None);
+        let claimed = stream("").replace("320", "65000").replace("180", "65000");
+        let refused = parse("film.mp4", &claimed).unwrap().check_pixels().unwrap_err().to_string();
+        assert!(refused.contains("65000x65000") && refused.contains("134217728 pixels"), "{refused}");
+        assert!(parse("film.mp4", &stream("")).unwrap().check_pixels().is_ok());
     }
 
     #[test]

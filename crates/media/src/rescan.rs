@@ -7,6 +7,7 @@ use visus_video::{ColourRange, Source};
 
 use crate::sync::signature::View;
 use crate::sync::thumbnails::{self, Strip, Thumbnails};
+use crate::timestamps;
 use crate::{DecodeOptions, Decoder, Input, MediaError, Probe, Tools};
 
 /// What a thread came to; its panic goes on here.
@@ -19,6 +20,7 @@ pub(crate) struct Again {
     pub input: Input,
     pub probe: Option<Probe>,
     pub range: ColourRange,
+    pub rate: Option<f64>,
     pub skip: u64,
 }
 
@@ -34,7 +36,13 @@ impl Again {
             let most = thumbnails::MOST + self.skip;
             let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
             source.skip(self.skip)?;
-            return Strip::read(&mut source, self.range, &decode.cancel).map(Some);
+            return std::thread::scope(|scope| {
+                let path = self.input.path();
+                let times = scope.spawn(|| timestamps::read(tools, path, probe.stream, &decode.cancel));
+                let strip = Strip::read(&mut source, self.range, &decode.cancel)?;
+                let times = self.timed(&strip, joined(times));
+                Ok(Some(strip.with_times(times)))
+            });
         }
         let raw = match &self.input {
             Input::Raw(_, format) => Some(*format),
@@ -45,7 +53,18 @@ impl Again {
         }
         let mut source = visus_video::open(self.input.path(), raw)?;
         source.skip(self.skip)?;
-        Strip::shrink(&mut *source, self.range, view, &decode.cancel)
+        let strip = Strip::shrink(&mut *source, self.range, view, &decode.cancel)?;
+        Ok(strip.map(|strip| {
+            let times = self.rate.map(|rate| timestamps::even(strip.frames(), rate));
+            strip.with_times(times)
+        }))
+    }
+
+    /// Timestamps of the frames that are looked at, if every frame of the file has one.
+    fn timed(&self, strip: &Strip, times: Option<Vec<f64>>) -> Option<Vec<f64>> {
+        let skip = usize::try_from(self.skip).ok()?;
+        let mut times = times.filter(|times| times.len() == strip.frames() + skip)?;
+        Some(times.split_off(skip))
     }
 }
 

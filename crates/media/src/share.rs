@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::compare::{self, Comparability, Outline};
-use crate::sync::findings::Log;
+use crate::sync::log::{Log, Noted};
 
 /// What one part knows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,7 +56,9 @@ impl Share {
         if setting(&self.log) != setting(&next.log) {
             return Err("where they begin, or how they are compared, differs".to_owned());
         }
-        if self.log.pairs.last() != next.log.before.as_ref() {
+        // Each part scores its own pairs again where they are doubtful, not the one before.
+        let as_paired = |pair: &Noted| Noted { rescored: None, ..*pair };
+        if self.log.pairs.last().map(as_paired) != next.log.before.as_ref().map(as_paired) {
             return Err("the pairs of one do not follow those of the other".to_owned());
         }
         let Log { searched_far, pairs, tail, blended, .. } = next.log;
@@ -72,5 +74,43 @@ impl Share {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::runs::Alternative;
+
+    fn share(log: Log) -> Value {
+        let outline = Outline { width: 64, height: 36, rate: Some(25.0), stated_frames: None };
+        let outlines = [outline.clone(), outline];
+        Share { known: Comparability::default(), outlines, log, complaints: Vec::new() }.json()
+    }
+
+    /// Each part scores its own doubtful pairs again; joined, they say what one run says.
+    #[test]
+    fn scores_of_alternatives_join() {
+        let pair = |at: u64| {
+            let doubtful = (3..9).contains(&at);
+            Noted {
+                reference: at,
+                distorted: at,
+                doubt: doubtful.then_some(Alternative::Shift(1)),
+                rescored: doubtful.then(|| [90.0 + 0.1 * at as f64, 80.3 + 0.7 * at as f64]),
+                ..Noted::default()
+            }
+        };
+        let whole = Log { pairs: (0..12).map(pair).collect(), ..Log::default() };
+        for cut in 1..12u64 {
+            let mut second = whole.part(cut..12, true);
+            second.before = second.before.map(|before| Noted { rescored: None, ..before });
+            let parts = [share(whole.part(0..cut, false)), share(second)];
+            let joined = join_shares(&parts).unwrap();
+            let one = join_shares(&[share(whole.clone())]).unwrap();
+            assert_eq!(joined.pairing["doubtful"], one.pairing["doubtful"], "{cut}");
+            assert_eq!(joined.pairing["doubtful"]["runs"][0]["rescored"], 6);
+            assert!(joined.pairing["doubtful"]["mean_change"].as_f64().unwrap() < -2.0);
+        }
     }
 }

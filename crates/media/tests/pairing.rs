@@ -255,13 +255,13 @@ fn the_worst_frames_are_read_again() {
     let filter = "gblur=sigma=4:enable='between(n,40,42)',select='gte(n,3)'";
     let distorted = scene.encode(filter, X264, "dis.mp4");
     let scored = score(&scene.path("ref.mkv"), &distorted, &options()).unwrap();
-    let chosen = select(&scores_of(&scored.outcome, "vmaf"), &scored.findings.shots(), 2);
+    let chosen = select(&scores_of(&scored.outcome, "vmaf"), &scored.findings.shots(), &[], 2);
     assert!((37..=39).contains(&chosen[0].index), "{chosen:?}");
     let inputs = [scene.path("ref.mkv"), distorted].map(|path| visus_media::Input::detect(&path, None));
     let mut pair = visus_media::open_pair(inputs, &options()).unwrap();
     let shape =
         visus_media::Shape { format: *pair.reference.format(), range: visus_video::ColourRange::Limited };
-    let show_options = ShowOptions { shape, side: 160, score_name: "VMAF".to_owned() };
+    let show_options = ShowOptions { shape, side: 160, score_name: "VMAF".to_owned(), findings: Vec::new() };
     let frames = show(&mut *pair.reference, &mut *pair.distorted, &chosen, &show_options, |_| true).unwrap();
     assert!(frames[0].description.contains("blurred"), "{}", frames[0].description);
     assert!(frames.iter().all(|frame| frame.png.starts_with(b"\x89PNG") && frame.png.len() < 400_000));

@@ -111,8 +111,16 @@ fn baseline_figures(model: &ModelFact, baseline: &Record) -> Result<Figures, Gat
     figures.ok_or_else(|| GateError::NoBaseline(other.name.clone(), known()))
 }
 
+/// Why nothing could be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct NotMeasured<'a> {
+    /// The class of the refusal, as in a batch's lines.
+    pub class: &'a str,
+    pub text: &'a str,
+}
+
 /// A JUnit report: a test case per limit. `error` is why nothing could be measured.
-pub fn junit(suite: &str, checks: &[Check], seconds: f64, error: Option<&str>) -> String {
+pub fn junit(suite: &str, checks: &[Check], seconds: f64, error: Option<NotMeasured<'_>>) -> String {
     let failures = checks.iter().filter(|check| !check.passed).count();
     let errors = usize::from(error.is_some());
     let mut text = format!(
@@ -129,11 +137,12 @@ pub fn junit(suite: &str, checks: &[Check], seconds: f64, error: Option<&str>) -
             writeln!(text, "><failure message=\"{}\"/></testcase>", escape(&check.text))
         };
     }
-    if let Some(error) = error {
+    if let Some(NotMeasured { class, text: words }) = error {
         let _ = writeln!(
             text,
-            "    <testcase classname=\"visus.gate\" name=\"measure\"><error message=\"{}\"/></testcase>",
-            escape(error)
+            "    <testcase classname=\"visus.gate\" name=\"measure\"><error type=\"{}\" message=\"{}\"/></testcase>",
+            escape(class),
+            escape(words)
         );
     }
     text.push_str("  </testsuite>\n</testsuites>\n");
@@ -209,7 +218,9 @@ mod tests {
     #[test]
     fn junit_and_annotations_survive_hostile_names() {
         let checks = [Check { name: "a<b".into(), passed: false, text: "x\n::error::\"y\"\u{1}".into() }];
-        let xml = junit("s&\"", &checks, 1.5, Some("e'"));
+        let error = NotMeasured { class: "video", text: "e'" };
+        let xml = junit("s&\"", &checks, 1.5, Some(error));
+        assert!(xml.contains("<error type=\"video\" message=\""), "{xml}");
         assert!(
             xml.contains("name=\"s&amp;&quot;\" tests=\"2\" failures=\"1\" errors=\"1\" time=\"1.500\""),
             "{xml}"

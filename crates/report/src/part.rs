@@ -15,7 +15,7 @@ use visus_engine::{
 use visus_metrics::Level;
 use visus_video::{Chroma, Format};
 
-use crate::score::{self, IDENTICAL, InputFacts, ScoreFacts, ScoreReport};
+use crate::score::{self, FaultWarning, IDENTICAL, InputFacts, ScoreFacts, ScoreReport};
 
 /// What a plan was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub enum MergeError {
     OtherModel { model: String, now: String, then: String },
     #[error("the parts are not of one pair of videos: {0}")]
     Pairing(String),
+    #[error("what detectors know of the parts' frames cannot be read: {0}")]
+    Diagnosis(String),
     #[error("the last part ends before frame {0}, and the clip goes on; more parts are missing")]
     OpenEnd(u64),
     #[error(transparent)]
@@ -68,6 +70,9 @@ pub struct PartEntry {
     /// What the part knows of the pairing of its frames, where videos were decoded or paired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pairing: Option<Value>,
+    /// What detectors of faults know of each frame, where they looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnosis: Option<Value>,
 }
 
 /// A model as it was asked for: by `version` or by `path`.
@@ -106,8 +111,16 @@ enum RawNumber {
     Bits(String),
 }
 
+/// What a part carries beside its rows: what it knows of the pairing, and what detectors know of its frames.
+#[derive(Debug, Default)]
+pub struct PartKnowledge {
+    pub pairing: Option<Value>,
+    pub diagnosis: Option<Value>,
+}
+
 /// The entry of a part's report. `ended`: the clip ends with this part.
-pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked, pairing: Option<Value>) -> Value {
+pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked, known: PartKnowledge) -> Value {
+    let PartKnowledge { pairing, diagnosis } = known;
     score::json(&PartEntry {
         from: outcome.first_frame,
         to: outcome.first_frame + outcome.frames,
@@ -117,6 +130,7 @@ pub fn entry(outcome: &Outcome, ended: bool, rows: &[Row], asked: &Asked, pairin
         features: asked.features.iter().map(PartFeature::of).collect(),
         rows: rows.iter().map(row_json).collect(),
         pairing,
+        diagnosis,
     })
 }
 
@@ -193,6 +207,7 @@ pub fn merge(
     mut reports: Vec<(String, Value)>,
     open_end: bool,
     join_pairing: &JoinPairing<'_>,
+    join_diagnosis: &JoinDiagnosis<'_>,
 ) -> Result<Value, MergeError> {
     reports.sort_by_key(|(_, report)| report["part"]["from"].as_u64());
     let parts: Result<Vec<(Part, Asked)>, _> =
@@ -210,7 +225,8 @@ pub fn merge(
     if let Some(last) = parts.last().filter(|last| !last.ended && !open_end) {
         return Err(MergeError::OpenEnd(last.end()));
     }
-    let mut merged = written(&plan, &outcome, format, &reports);
+    let warnings = joined_warnings(&reports, &format, join_diagnosis)?;
+    let mut merged = written(&plan, &outcome, format, &reports, warnings);
     let shares: Vec<Value> =
         reports.iter().filter_map(|(_, report)| report["part"].get("pairing").cloned()).collect();
     if !shares.is_empty() {
@@ -223,6 +239,20 @@ pub fn merge(
 
 /// Makes sections of a report from what parts know of their pairing.
 pub type JoinPairing<'a> = dyn Fn(&[Value]) -> Result<Vec<(&'static str, Value)>, String> + 'a;
+
+/// Makes warnings from what detectors know of the frames of all parts, in their order.
+pub type JoinDiagnosis<'a> = dyn Fn(&Format, &[Value]) -> Result<Vec<FaultWarning>, String> + 'a;
+
+/// The faults of the whole clip, if detectors looked at every part.
+fn joined_warnings(
+    reports: &[(String, Value)],
+    format: &Format,
+    join_diagnosis: &JoinDiagnosis<'_>,
+) -> Result<Option<Vec<FaultWarning>>, MergeError> {
+    let known: Option<Vec<Value>> =
+        reports.iter().map(|(_, report)| report["part"].get("diagnosis").cloned()).collect();
+    known.map(|known| join_diagnosis(format, &known).map_err(MergeError::Diagnosis)).transpose()
+}
 
 /// A part as its report describes it. Its scores are not read: they are computed again.
 fn read(name: &str, report: &Value) -> Result<(Part, Asked), MergeError> {
@@ -271,7 +301,7 @@ fn format(input: &Value) -> Option<Format> {
 }
 
 /// Entries of a report that belong to its frames alone. All others must be the same in all parts.
-const OWN: [&str; 8] = [
+const OWN: [&str; 9] = [
     "fps",
     "identical",
     "frame_count",
@@ -279,6 +309,7 @@ const OWN: [&str; 8] = [
     "frames",
     "pooled_metrics",
     "aggregate_metrics",
+    "warnings",
     "part",
 ];
 
@@ -340,11 +371,18 @@ fn check_hashes(plan: &Plan, report: &Value) -> Result<(), MergeError> {
 }
 
 /// The first part's report with everything that belongs to its frames replaced, in the same order.
-fn written(plan: &Plan, outcome: &Outcome, format: Format, reports: &[(String, Value)]) -> Value {
+fn written(
+    plan: &Plan,
+    outcome: &Outcome,
+    format: Format,
+    reports: &[(String, Value)],
+    warnings: Option<Vec<FaultWarning>>,
+) -> Value {
     let first = &reports[0].1;
     let input = || InputFacts::new("", format, None);
     let version = first["version"].as_str().unwrap_or_default();
-    let facts = ScoreFacts::native(version, plan, outcome, [input(), input()]);
+    let mut facts = ScoreFacts::native(version, plan, outcome, [input(), input()]);
+    facts.warnings = warnings;
     let fresh = ScoreReport::new(&facts, outcome).json();
     let mut merged = first.as_object().cloned().unwrap_or_default();
     for key in OWN {
@@ -408,7 +446,8 @@ mod tests {
     #[test]
     fn what_is_no_part_is_refused() {
         let merge = |text: &str| {
-            merge(vec![("x.json".into(), serde_json::from_str(text).unwrap())], false, &|_| Ok(Vec::new()))
+            let parts = vec![("x.json".into(), serde_json::from_str(text).unwrap())];
+            merge(parts, false, &|_| Ok(Vec::new()), &|_, _| Ok(Vec::new()))
         };
         for text in ["7", "{}", r#"{"part":{}}"#, r#"{"part":{"models":[1],"features":[],"rows":[]}}"#] {
             let error = merge(text).unwrap_err().to_string();

@@ -88,6 +88,8 @@ pub struct Record {
     pub pairing: Vec<(String, String)>,
     pub shots: Vec<Shot>,
     pub notes: Vec<String>,
+    /// Faults that detectors found, in words.
+    pub warnings: Vec<String>,
 }
 
 impl Record {
@@ -116,6 +118,7 @@ impl Record {
             shorter: text(&report["shorter_input"]),
             comparable: comparable(report),
             pairing: pairing(&report["pairing"]),
+            warnings: faults(&report["warnings"]),
             notes: texts(&report["notes"]).into_iter().chain(text(&report["note"])).collect(),
             shots: shots::given(&report["shots"]),
             models: models(&provenance["models"]),
@@ -201,6 +204,11 @@ fn text(value: &Value) -> Option<String> {
 
 fn texts(value: &Value) -> Vec<String> {
     value.as_array().map_or(Vec::new(), |list| list.iter().filter_map(text).collect())
+}
+
+/// The words of warnings.
+fn faults(value: &Value) -> Vec<String> {
+    value.as_array().map_or(Vec::new(), |list| list.iter().filter_map(|fault| text(&fault["text"])).collect())
 }
 
 fn aggregates(value: &Value) -> Vec<(String, f64)> {

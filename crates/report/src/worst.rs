@@ -4,13 +4,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The worst frames of a clip, worst first.
+use crate::score::FaultWarning;
+
+/// The worst frames of a clip: those that detectors name, then those with the lowest scores, worst first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WorstList {
     /// The name of the score that frames are judged by.
     pub score: String,
-    /// The frames, worst first.
+    /// The frames: one for each fault that detectors name, the most certain first, then those with the lowest scores.
     pub frames: Vec<WorstEntry>,
+    /// Faults that detectors found in the clip; null where nobody looked for them.
+    pub warnings: Option<Vec<FaultWarning>>,
 }
 
 /// A bad frame.
@@ -66,6 +70,8 @@ pub struct FaultMeasures {
     pub brightness: Option<f64>,
     /// Mean differences of the two chroma planes, on the 8-bit scale.
     pub colour: [Option<f64>; 2],
+    /// Mean squared error of the chroma planes, on the 8-bit scale.
+    pub colour_error: Option<f64>,
     /// Whether the distorted video stands still while the reference moves.
     pub frozen: bool,
     /// The frame of the reference that fits better, relative to this one; 0 if none does.

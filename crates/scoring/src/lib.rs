@@ -13,14 +13,16 @@
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
 //!
-//! A front end that already holds frames resolves its [`Selection`] with [`Selection::resolve_clip`] and pushes frames into a
-//! [`PushSession`] of the resolved plan; one that holds sources (tuning tools read encodes they made themselves) calls
-//! [`run_sources`].
+//! A front end that already holds frames pushes them into a [`FrameScorer`], whose result is the same [`ScoreResult`]; one
+//! that holds sources (tuning tools read encodes they made themselves) calls [`run_sources`].
 #![forbid(unsafe_code)]
 
 pub mod backend;
+mod cache;
 pub mod cpu;
 mod error;
+mod faults;
+mod frames;
 mod handle;
 pub mod names;
 mod open;
@@ -33,7 +35,10 @@ mod shape;
 mod video;
 
 pub use backend::BackendRequest;
+pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
+pub use faults::{Faults, join_diagnosis};
+pub use frames::FrameScorer;
 pub use handle::{ModelFile, OpenedFile};
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;
@@ -42,4 +47,3 @@ pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score
 pub use selection::{Columns, Resolved, Selection};
 pub use shape::Shape;
 pub use video::Video;
-pub use visus_engine::PushSession;

@@ -113,6 +113,8 @@ pub struct RunOptions {
     pub to: Option<Moment>,
     pub level: Level,
     pub backend: BackendRequest,
+    /// Look for faults that models do not see, see [`Faults`](crate::Faults).
+    pub detectors: bool,
 }
 
 impl RunOptions {
@@ -123,7 +125,16 @@ impl RunOptions {
 
     pub fn with_level(level: Level) -> Self {
         let backend = BackendRequest::default();
-        Self { threads: None, subsample: 1, frames: None, from: None, to: None, level, backend }
+        Self {
+            threads: None,
+            subsample: 1,
+            frames: None,
+            from: None,
+            to: None,
+            level,
+            backend,
+            detectors: true,
+        }
     }
 
     /// The part of the clip that is asked for, if any.
@@ -140,6 +151,7 @@ impl RunOptions {
             skip_reference: skip[0],
             skip_distorted: skip[1],
             backend: self.backend.open(self.level)?,
+            observer: None,
         })
     }
 }

@@ -1,11 +1,15 @@
 //! From a request to its result.
 
+use std::sync::Arc;
+
 use serde_json::Value;
-use visus_engine::{Cancel, FrameRange, Outcome, Plan, Row, Settings, Sink};
-use visus_report::part::{self, Asked};
+use visus_engine::{Cancel, FrameRange, Outcome, PairObserver, Plan, Row, Settings, Sink};
+use visus_media::Otherwise;
+use visus_report::part::{self, Asked, PartKnowledge};
 use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
 use visus_video::Source;
 
+use crate::faults::{FaultObserver, Faults};
 use crate::open::{OpenVideos, Prepared};
 use crate::pair::PairInfo;
 use crate::request::{RunOptions, ScoreRequest};
@@ -27,6 +31,8 @@ pub struct ScoreResult {
     /// Of a part of a clip, what joining needs.
     pub part: Option<Part>,
     pub pair: PairInfo,
+    /// What detectors found; `None` where they did not look.
+    pub faults: Option<Faults>,
     /// How names were resolved: why `auto` picked its model, what `all` left out.
     pub notes: Vec<String>,
 }
@@ -38,6 +44,10 @@ pub struct Part {
     pub ended: bool,
     pub rows: Vec<Row>,
 }
+
+/// Detectors look at frames that the CPU has at work.
+const NOT_OBSERVED: &str = "faults that models do not see (levels, colour, frame order, overlays, …) were not looked for, \
+                            because a device computed the scores; --backend cpu looks for them";
 
 /// Opens both videos and scores them.
 pub fn score(request: ScoreRequest, cancel: &Cancel, sink: &mut dyn Sink) -> Result<ScoreResult, ScoreError> {
@@ -66,10 +76,13 @@ pub fn score_resolved(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<ScoreResult, ScoreError> {
-    let Resolved { plan, asked, notes } = resolved;
+    let Resolved { plan, asked, mut notes } = resolved;
     let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
     let backend_requested = options.backend.to_string();
-    let Scored { outcome, facts: [reference, distorted], totals, part, pair } = scored;
+    let Scored { outcome, facts: [reference, distorted], totals, part, pair, faults } = scored;
+    if options.detectors && outcome.backend.device.is_some() {
+        notes.push(NOT_OBSERVED.to_owned());
+    }
     Ok(ScoreResult {
         plan,
         asked,
@@ -80,6 +93,7 @@ pub fn score_resolved(
         totals,
         part,
         pair,
+        faults,
         notes,
     })
 }
@@ -92,6 +106,7 @@ pub struct Scored {
     pub totals: [Option<u64>; 2],
     pub part: Option<Part>,
     pub pair: PairInfo,
+    pub faults: Option<Faults>,
 }
 
 /// Scores videos that are open, for callers that use one plan for many pairs.
@@ -107,7 +122,7 @@ pub fn score_with_plan(
     facts.iter_mut().for_each(|facts| facts.file = pair.name(&facts.file));
     let totals = [reference.total_frames(), distorted.total_frames()];
     let result = run_engine(plan, [reference, distorted], options, skip, cancel, sink);
-    let (outcome, part) = result.map_err(|error| pair.reworded(error))?;
+    let Ran { outcome, part, faults } = result.map_err(|error| pair.reworded(error))?;
     let ended = match (&part, options.frames) {
         (Some(part), _) => part.ended,
         (None, Some(most)) => outcome.frames < most,
@@ -115,7 +130,30 @@ pub fn score_with_plan(
     };
     pair.scored(outcome.first_frame..outcome.first_frame + outcome.frames, ended);
     pair.finish();
-    Ok(Scored { outcome, facts, totals, part, pair })
+    rescore(&pair, plan, &outcome, options, cancel);
+    Ok(Scored { outcome, facts, totals, part, pair, faults })
+}
+
+/// Scores doubtful pairs once more, as the alternative pairs them. The result stands without it: where files have changed or cannot be
+/// read again, the report says nothing about it.
+fn rescore(pair: &PairInfo, plan: &Plan, outcome: &Outcome, options: &RunOptions, cancel: &Cancel) {
+    let Some(control) = pair.control() else { return };
+    let model = plan.models().next().map(|model| model.name.clone());
+    let Some(column) = model.or_else(|| plan.extra_columns().next().map(str::to_owned)) else { return };
+    let Ok(Some(Otherwise { pair, stands_for })) = control.open_otherwise(cancel) else { return };
+    let options = RunOptions { subsample: 1, frames: None, from: None, to: None, ..options.clone() };
+    let again =
+        run_sources(plan, pair.reference, pair.distorted, &options, cancel, &mut visus_engine::Silent);
+    pair.control.finish();
+    let Ok(again) = again else { return };
+    let columns = (outcome.scores.column(&column), again.scores.column(&column));
+    let (Some(scores), Some(others)) = columns else { return };
+    for (at, index) in (0..).zip(stands_for) {
+        let own = index.and_then(|index| Some((index, scores.get(index.checked_sub(outcome.first_frame)?)?)));
+        if let (Some((index, own)), Some(other)) = (own, others.get(at)) {
+            control.rescored(index, [own, other]);
+        }
+    }
 }
 
 /// Scores two sources that the caller has made itself.
@@ -127,7 +165,15 @@ pub fn run_sources(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Outcome, ScoreError> {
-    run_engine(plan, [reference, distorted], options, [0, 0], cancel, sink).map(|(outcome, _)| outcome)
+    let options = RunOptions { detectors: false, ..options.clone() };
+    run_engine(plan, [reference, distorted], &options, [0, 0], cancel, sink).map(|ran| ran.outcome)
+}
+
+/// What the engine and the detectors beside it gave.
+struct Ran {
+    outcome: Outcome,
+    part: Option<Part>,
+    faults: Option<Faults>,
 }
 
 fn run_engine(
@@ -137,20 +183,26 @@ fn run_engine(
     skip: [u64; 2],
     cancel: &Cancel,
     sink: &mut dyn Sink,
-) -> Result<(Outcome, Option<Part>), ScoreError> {
-    let settings = options.settings(skip)?;
-    match options.range(reference.frame_rate())? {
-        None => {
-            let outcome = visus_engine::run(plan, reference, distorted, &settings, cancel, sink)?;
-            Ok((outcome, None))
-        }
+) -> Result<Ran, ScoreError> {
+    let range = options.range(reference.frame_rate())?;
+    let (from, to) = range.unwrap_or((0, options.frames));
+    let format = *reference.format();
+    let observer = options.detectors.then(|| Arc::new(FaultObserver::new(&format, from, to)));
+    let settings = Settings {
+        observer: observer.clone().map(|observer| observer as Arc<dyn PairObserver>),
+        ..options.settings(skip)?
+    };
+    let (outcome, part) = match range {
+        None => (visus_engine::run(plan, reference, distorted, &settings, cancel, sink)?, None),
         Some((from, to)) => {
             let settings = Settings { range: FrameRange::Part { from, to }, ..settings };
             let part = visus_engine::run_part(plan, reference, distorted, &settings, cancel, sink)?;
             let visus_engine::Part { outcome, ended, rows } = part;
-            Ok((outcome, Some(Part { ended, rows })))
+            (outcome, Some(Part { ended, rows }))
         }
-    }
+    };
+    let faults = observer.and_then(|observer| observer.finish(&format, outcome.first_frame, outcome.frames));
+    Ok(Ran { outcome, part, faults })
 }
 
 impl ScoreResult {
@@ -177,10 +229,13 @@ impl ScoreResult {
         let mut facts = ScoreFacts::native(version, &self.plan, &self.outcome, inputs);
         facts.backend_requested.clone_from(&self.backend_requested);
         facts.notes.splice(0..0, self.notes.iter().cloned());
+        facts.warnings = self.faults.as_ref().map(Faults::warnings);
         facts.sections = self.pair.sections().into_iter().collect();
-        let part = self.part.as_ref();
-        facts.part = part
-            .map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked, self.pair.share()));
+        facts.part = self.part.as_ref().map(|part| {
+            let diagnosis = self.faults.as_ref().map(Faults::share);
+            let known = PartKnowledge { pairing: self.pair.share(), diagnosis };
+            part::entry(&self.outcome, part.ended, &part.rows, &self.asked, known)
+        });
         facts
     }
 

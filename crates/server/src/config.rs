@@ -63,7 +63,7 @@ pub struct Limits {
     pub result_bytes: usize,
     /// How long a child may score.
     pub subprocess: Duration,
-    /// How long a decoder may run altogether.
+    /// How long a job, and every decoder by itself, may run altogether.
     pub job: Duration,
     /// Bytes of memory for everything that takes much.
     pub memory: u64,

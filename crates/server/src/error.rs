@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use visus_video::budget::OverBudget;
 
 use crate::roots::PathError;
 use crate::text;
@@ -26,18 +27,28 @@ pub enum ToolError {
     Path(PathError),
     /// A request that cannot be served, with its own text.
     Refused(String),
+    /// A score of these two videos would mean nothing.
+    NotComparable(String),
+    /// A file that cannot be read, or that the metrics cannot be applied to.
+    Video(String),
     Busy {
         running: usize,
         queued: usize,
         retry_after: Duration,
     },
     Closing,
+    /// Others have the memory now.
+    NoRoom(String),
     NoSuchJob {
         id: String,
         kept: Duration,
     },
     Cancelled,
     TimedOut {
+        limit: Duration,
+    },
+    /// The whole job took longer than a job may.
+    JobTimedOut {
         limit: Duration,
     },
     /// The work itself failed.
@@ -55,7 +66,11 @@ impl ToolError {
             }
             Self::Invalid { name, value, reason } => format!("invalid {name} {value}: {reason}"),
             Self::Path(error) => error.to_string(),
-            Self::Refused(text) | Self::Failed(text) => text.clone(),
+            Self::Refused(text)
+            | Self::NotComparable(text)
+            | Self::Video(text)
+            | Self::NoRoom(text)
+            | Self::Failed(text) => text.clone(),
             Self::Busy { running, queued, retry_after } => {
                 let seconds = retry_after.as_secs().max(1);
                 format!("the server is busy: {running} jobs run and {queued} wait; come back in {seconds} s")
@@ -68,6 +83,10 @@ impl ToolError {
                 )
             }
             Self::Cancelled => "cancelled".to_owned(),
+            Self::JobTimedOut { limit } => {
+                let seconds = limit.as_secs_f64();
+                format!("the job was ended after {seconds:.1} s, the limit of one job (VISUS_JOB_TIMEOUT_S)")
+            }
             Self::TimedOut { limit } => {
                 let seconds = limit.as_secs_f64();
                 format!(
@@ -93,6 +112,17 @@ impl From<PathError> for ToolError {
     }
 }
 
+/// What never fits is the request's fault; what does not fit now is nobody's.
+impl From<OverBudget> for ToolError {
+    fn from(error: OverBudget) -> Self {
+        match error {
+            OverBudget::Cancelled => Self::Cancelled,
+            OverBudget::TooLarge { .. } => Self::Refused(error.to_string()),
+            OverBudget::Full { .. } => Self::NoRoom(error.to_string()),
+        }
+    }
+}
+
 /// What kind of failure it is; front ends map it to status codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -115,11 +145,29 @@ impl ToolError {
             | Self::Missing { .. }
             | Self::Invalid { .. }
             | Self::Path(_)
-            | Self::Refused(_) => Fault::Request,
+            | Self::Refused(_)
+            | Self::NotComparable(_)
+            | Self::Video(_) => Fault::Request,
             Self::NoSuchJob { .. } => Fault::NotFound,
-            Self::Busy { .. } | Self::Closing => Fault::Busy,
+            Self::Busy { .. } | Self::Closing | Self::NoRoom(_) => Fault::Busy,
             Self::Cancelled => Fault::Cancelled,
-            Self::TimedOut { .. } | Self::Failed(_) => Fault::Work,
+            Self::TimedOut { .. } | Self::JobTimedOut { .. } | Self::Failed(_) => Fault::Work,
+        }
+    }
+
+    /// The class of the refusal, as clients read it in `error_class`. The first four are those of a batch's lines, and
+    /// follow [`visus_scoring::ErrorClass`].
+    pub fn class(&self) -> &'static str {
+        match (self.fault(), self) {
+            (_, Self::NotComparable(_)) => "not_comparable",
+            (_, Self::Video(_)) => "video",
+            (_, Self::TimedOut { .. } | Self::JobTimedOut { .. }) => "timed_out",
+            (_, Self::Path(PathError::Exhausted)) => "busy",
+            (Fault::Request, _) => "request",
+            (Fault::NotFound, _) => "not_found",
+            (Fault::Busy, _) => "busy",
+            (Fault::Cancelled, _) => "cancelled",
+            (Fault::Work, _) => "failed",
         }
     }
 
@@ -127,7 +175,7 @@ impl ToolError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Busy { retry_after, .. } => Some(*retry_after),
-            Self::Closing => Some(Duration::from_secs(5)),
+            Self::Closing | Self::NoRoom(_) => Some(Duration::from_secs(5)),
             _ => None,
         }
     }
@@ -148,6 +196,9 @@ impl ToolError {
         match self {
             Self::Failed(text) => Self::Failed(text::message(&text)),
             Self::Refused(text) => Self::Refused(text::message(&text)),
+            Self::NotComparable(text) => Self::NotComparable(text::message(&text)),
+            Self::Video(text) => Self::Video(text::message(&text)),
+            Self::NoRoom(text) => Self::NoRoom(text::message(&text)),
             Self::Invalid { name, value, reason } => {
                 let [name, value, reason] = [name, value, reason].map(|text| text::message(&text));
                 Self::Invalid { name, value, reason }
@@ -182,6 +233,9 @@ mod tests {
             ToolError::Invalid { name: hostile.clone(), value: hostile.clone(), reason: hostile.clone() },
             ToolError::Path(PathError::Outside(hostile.clone())),
             ToolError::Refused(hostile.clone()),
+            ToolError::NotComparable(hostile.clone()),
+            ToolError::Video(hostile.clone()),
+            ToolError::NoRoom(hostile.clone()),
             ToolError::Failed(hostile.clone()),
             ToolError::NoSuchJob { id: hostile.clone(), kept: Duration::from_secs(60) },
         ];

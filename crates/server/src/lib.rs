@@ -5,10 +5,13 @@
 //! handlers and answers, and every [`text`] that a client reads. It is the only async crate, and nothing blocking runs on
 //! its async threads.
 #![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make files of their own"))]
 
 pub mod config;
 pub mod engines;
 pub mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod history;
 pub mod http;
 pub mod jobs;
@@ -22,6 +25,7 @@ pub mod tools;
 mod web;
 
 pub use error::{Fault, ToolError};
+pub(crate) use server::WHILE_MADE;
 pub use server::{Server, Started, blocking};
 
 /// What stands as the version in reports.

@@ -35,6 +35,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
 }
 
 /// The memory of the machine.
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel's")]
 fn machine() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -43,6 +44,7 @@ fn machine() -> Option<u64> {
 }
 
 /// The limit of the control group, or of one above it.
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel's")]
 fn container() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let unified = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
@@ -56,6 +58,7 @@ fn container() -> Option<u64> {
 }
 
 /// `max`, and numbers that stand for it, are no limit.
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel's")]
 fn limit_in(path: &std::path::Path) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
     text.trim().parse().ok().filter(|bytes| *bytes < 1 << 50)

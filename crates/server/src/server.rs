@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use visus_video::budget::Budget;
 
 use crate::ToolError;
 use crate::config::{Config, EngineKind};
@@ -132,10 +133,21 @@ impl Server {
     }
 
     /// The same for an agent: at most so many bytes, unless more was asked for.
-    pub fn fitted(&self, output: &Output, id: &str, detail: Option<Detail>, bytes: usize) -> Answer {
+    /// Whole reports are made while there is room for them in the memory budget.
+    pub fn fitted(
+        &self,
+        output: &Output,
+        id: &str,
+        detail: Option<Detail>,
+        bytes: usize,
+    ) -> Result<Answer, ToolError> {
         let auto = self.config().auto_detail;
+        let shown = detail.unwrap_or_else(|| output.detail()).or(auto);
+        let is_whole = matches!(shown, Detail::Full | Detail::Frames);
+        let estimate = if is_whole { (output.bytes() as u64).saturating_mul(WHILE_MADE) } else { 0 };
+        let _room = Budget::process().reserve(estimate, "the report")?;
         let answer = self.finished(output, id, detail, auto);
-        match detail.unwrap_or_else(|| output.detail()).or(auto) {
+        Ok(match shown {
             Detail::Full | Detail::Frames => answer,
             _ if output.is_document() => answer,
             _ => {
@@ -143,7 +155,7 @@ impl Server {
                     format!("read visus://jobs/{id}, or call get_job with this job_id and detail 'full'");
                 fit(answer, bytes, &rest)
             }
-        }
+        })
     }
 
     /// Scores on the engine that was chosen. Blocks.
@@ -168,6 +180,10 @@ impl Server {
         }
     }
 }
+
+/// What a report takes while it is written, for each byte that it takes in memory: numbers become a tree of values, and then
+/// digits.
+pub(crate) const WHILE_MADE: u64 = 24;
 
 /// Runs blocking work off the async threads.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ToolError> {

@@ -13,7 +13,7 @@ pub const LONGEST_MESSAGE: usize = 2000;
 pub const LONGEST_NAME: usize = 200;
 
 /// Fields of answers that hold whole documents, such as a CSV report or a playlist: these keep their lines and length.
-const DOCUMENTS: [&str; 5] = ["output", "stdout", "stderr", "text", "manifest"];
+pub(crate) const DOCUMENTS: [&str; 5] = ["output", "stdout", "stderr", "text", "manifest"];
 
 /// A message for a client: one line of at most [`LONGEST_MESSAGE`] characters.
 pub fn message(text: &str) -> String {

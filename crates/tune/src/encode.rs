@@ -5,12 +5,20 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use visus_engine::Cancel;
+use visus_video::budget::{Budget, OverBudget, Reservation};
 
 use crate::TuneError;
 use crate::encoders::{Adapter, Choices, reason};
 use crate::mp4::{self, Mp4Facts};
 use crate::source::{Source, Window};
 use crate::tools::{Files, Tools, file_url};
+
+/// Pictures that an encoder keeps for looking ahead and as references; slow presets keep some more, small pictures fewer.
+const ENCODER_PICTURES: u64 = 48;
+/// Pictures that the decoder of the source keeps.
+const DECODER_PICTURES: u64 = 18;
+/// What the process takes before its first picture.
+const PROCESS_BYTES: u64 = 64 << 20;
 
 /// How a source is encoded.
 #[derive(Clone, Debug)]
@@ -73,6 +81,16 @@ pub fn encode(
     cancel: &Cancel,
     frames: impl FnMut(u64),
 ) -> Result<Encoded, TuneError> {
+    let failed = |reason: String| TuneError::Encode {
+        encoder: recipe.adapter.name.to_owned(),
+        knob: recipe.adapter.knob.name.to_owned(),
+        quality,
+        reason,
+    };
+    let _room = room(source, recipe, cancel).map_err(|error| match error {
+        OverBudget::Cancelled => TuneError::Cancelled,
+        other => failed(other.to_string()),
+    })?;
     let started = Instant::now();
     let mut args = recipe.arguments(source, window, quality);
     args.extend(
@@ -81,12 +99,6 @@ pub fn encode(
     args.push(file_url(output));
     let files = Files { read: &[source.place()], folder: output.parent() };
     let finished = tools.work(&args, files, cancel, frames)?;
-    let failed = |reason: String| TuneError::Encode {
-        encoder: recipe.adapter.name.to_owned(),
-        knob: recipe.adapter.knob.name.to_owned(),
-        quality,
-        reason,
-    };
     if is_full(&finished.stderr) {
         return Err(TuneError::DiskFull { path: output.parent().unwrap_or(output).to_owned() });
     }
@@ -101,6 +113,19 @@ pub fn encode(
         _ if facts.frames == 0 => Err(failed("no frame came out".to_owned())),
         _ => Ok(Encoded { facts, elapsed: started.elapsed() }),
     }
+}
+
+/// Room for the encoder and the decoder before it, estimated by the size of their pictures. Whoever has no budget gets it.
+fn room(source: &Source, recipe: &Recipe, cancel: &Cancel) -> Result<Reservation, OverBudget> {
+    let format = &source.format;
+    let samples = |plane| format.plane_size(plane).0 as u64 * format.plane_size(plane).1 as u64;
+    let picture = (0..format.planes()).map(samples).sum::<u64>() * format.sample_bytes() as u64;
+    let (width, height) = recipe.size.unwrap_or(source.size());
+    // A rendition is never larger than its source.
+    let pictures = if recipe.size.is_some() { ENCODER_PICTURES / 2 } else { ENCODER_PICTURES };
+    let bytes = picture.saturating_mul(pictures + DECODER_PICTURES).saturating_add(PROCESS_BYTES);
+    let what = format!("encoding pictures of {width}x{height} with {}", recipe.adapter.name);
+    Budget::process().wait(bytes, &what, Duration::MAX, &|| cancel.is_fired())
 }
 
 fn is_full(log: &str) -> bool {

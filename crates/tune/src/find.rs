@@ -339,6 +339,7 @@ impl Run<'_> {
 }
 
 /// The file may be linked to the cache's; what the user gets is his own.
+#[expect(clippy::disallowed_methods, reason = "the cache and its workspace are folders of our own")]
 pub(crate) fn place(from: &Path, to: &Path) -> Result<(), TuneError> {
     let own = from.with_extension("own");
     std::fs::copy(from, &own).map_err(|error| TuneError::io(&own, error))?;

@@ -1,6 +1,7 @@
 //! Tuning: encoders, the search for a quality, comparison of encoders, ladders and plans per shot.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make files of their own"))]
 
 pub mod bd;
 pub mod cache;
@@ -42,7 +43,7 @@ pub use ladder::{Failure, Ladder, LadderSettings, Rendition, ladder};
 pub use output::OutputFile;
 pub use probe_curve::{Curve, Sample};
 pub use score::Judge;
-pub use source::{RawShape, Source, Window, looks_raw};
+pub use source::{RawShape, Source, Window, is_pix_fmt, looks_raw};
 pub use tools::Tools;
 pub use visus_engine::Pooling;
 pub use workspace::write_atomically;

@@ -76,6 +76,10 @@ pub fn looks_raw(path: &Path) -> bool {
 
 impl Source {
     /// Looks at the file. Raw video needs its shape; any other video has it in its header.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line names its source; a server hands over the opened file"
+    )]
     pub fn open(
         path: &Path,
         raw: Option<RawShape>,
@@ -147,6 +151,13 @@ impl Source {
         })?;
         let format = Format::new(raw.width, raw.height, chroma, depth)
             .map_err(|error| TuneError::Source { path: path.to_owned(), reason: error.to_string() })?;
+        let pixels = (raw.width as u64).saturating_mul(raw.height as u64);
+        if pixels > visus_media::MAX_PIXELS {
+            let (limit, size) = (visus_media::MAX_PIXELS, format!("{}x{}", raw.width, raw.height));
+            let reason =
+                format!("pictures of {size} pixels are more than the limit of {limit} pixels per picture");
+            return Err(TuneError::Source { path: path.to_owned(), reason });
+        }
         let frame: usize = (0..format.planes())
             .map(|plane| {
                 let (sx, sy) = if plane == 0 { (0, 0) } else { chroma.shifts() };
@@ -317,9 +328,17 @@ fn planar(name: &str) -> Option<(Chroma, u8)> {
         families.iter().find_map(|(family, chroma)| Some((name.strip_prefix(family)?, *chroma)))?;
     let depth = match bits {
         "" => 8,
-        bits => bits.strip_suffix("le")?.parse().ok().filter(|bits| (9..=16).contains(bits))?,
+        bits => {
+            let digits = bits.strip_suffix("le").filter(|digits| digits.starts_with(['1', '9']))?;
+            digits.parse().ok().filter(|bits| (9..=16).contains(bits))?
+        }
     };
     Some((chroma, depth))
+}
+
+/// Whether this is ffmpeg's name of a planar format that can be measured.
+pub fn is_pix_fmt(name: &str) -> bool {
+    planar(name).is_some()
 }
 
 /// ffmpeg's name for a format.

@@ -1,5 +1,7 @@
 //! Comparison, ladder and shots with real encodes.
 
+#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
+
 mod common;
 
 use std::process::Command;

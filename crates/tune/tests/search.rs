@@ -1,5 +1,7 @@
 //! The search with real encoders: what it finds is what a sweep finds, and it is not computed twice.
 
+#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
+
 mod common;
 
 use common::{Place, fits, judge, noisy, silent, soft};

@@ -16,7 +16,8 @@ pub fn ready() -> Result<Peers> {
     let folder = root().join("target/peers");
     std::fs::create_dir_all(&folder)?;
     let wanted = root().join("tests/clients");
-    once(&folder, &wanted.join("package.json"), "npm packages", || npm(&folder))?;
+    std::fs::copy(wanted.join("package.json"), folder.join("package.json"))?;
+    once(&folder, &wanted.join("package-lock.json"), "npm packages", || npm(&folder))?;
     once(&folder, &wanted.join("requirements.txt"), "Python packages", || python(&folder))?;
     Ok(Peers(folder))
 }
@@ -39,7 +40,8 @@ fn once(folder: &Path, list: &Path, what: &str, install: impl FnOnce() -> Result
 fn npm(folder: &Path) -> Result<()> {
     needs("npm", &["--version"], "npm")?;
     let mut command = Command::new("npm");
-    command.args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]);
+    // Exactly what the lock file has, by its hashes.
+    command.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
     succeeds(command.current_dir(folder))
 }
 
@@ -48,7 +50,15 @@ fn python(folder: &Path) -> Result<()> {
     let venv = folder.join("venv");
     succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
     let mut command = Command::new(venv.join("bin/python"));
-    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+    command.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--require-hashes",
+        "--requirement",
+    ]);
     succeeds(command.arg(folder.join("requirements.txt")))
 }
 

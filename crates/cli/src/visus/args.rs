@@ -134,6 +134,10 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub from: Option<Moment>,
 
+    /// Do not look for faults that models do not see: levels, colour, frame order, overlays, damage, …
+    #[arg(long, help_heading = "Run")]
+    pub no_detectors: bool,
+
     /// Stop before this frame
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub to: Option<Moment>,
@@ -202,7 +206,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
-    /// Where features are computed: auto, cpu, cuda or cuda:N; scores are the same
+    /// Where features are computed: auto, cpu, cuda, cuda:N or cuda:N,M; scores are the same
     #[arg(long, value_name = "NAME", default_value_t)]
     pub backend: BackendRequest,
 
@@ -230,7 +234,8 @@ impl ScoreArgs {
             pairing: self.media.pairing(),
             skip: [self.skip_ref, self.skip_dis],
         };
-        let options = RunOptions { from: self.from, to: self.to, ..self.run.options()? };
+        let detectors = !self.no_detectors;
+        let options = RunOptions { from: self.from, to: self.to, detectors, ..self.run.options()? };
         Ok(ScoreRequest { videos, selection: self.selection.parse()?, options })
     }
 }
@@ -361,27 +366,7 @@ impl std::str::FromStr for PixFmt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        use visus_video::Chroma;
-        let known =
-            "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
-        let refuse = || format!("'{text}' is not a known format; {known}");
-        let families = [
-            ("yuv420p", Chroma::C420),
-            ("yuvj420p", Chroma::C420),
-            ("yuv422p", Chroma::C422),
-            ("yuvj422p", Chroma::C422),
-            ("yuv444p", Chroma::C444),
-            ("yuvj444p", Chroma::C444),
-            ("gray", Chroma::C400),
-        ];
-        let (rest, chroma) = families
-            .iter()
-            .find_map(|(name, chroma)| Some((text.strip_prefix(name)?, *chroma)))
-            .ok_or_else(refuse)?;
-        let depth = match rest.strip_suffix("le").unwrap_or(rest) {
-            "" => 8,
-            bits => bits.parse().ok().filter(|bits| (9..=16).contains(bits)).ok_or_else(refuse)?,
-        };
+        let (chroma, depth) = visus_scoring::names::pixel_format(text).map_err(|error| error.to_string())?;
         Ok(Self { chroma, depth })
     }
 }

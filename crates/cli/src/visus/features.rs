@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use visus_engine::{Cancel, FeatureSpec, ModelSpec, Outcome};
 use visus_eval::features::{Grain, Recipe};
 use visus_eval::table::{Cell, TableWriter};
-use visus_scoring::{Columns, ScoreError, Selection, Video, Videos, names, score_with_plan};
+use visus_scoring::{Columns, RunOptions, ScoreError, Selection, Video, Videos, names, score_with_plan};
 use visus_video::Format;
 
 use super::args::{PixFmt, RawArgs, Size};
@@ -63,7 +63,7 @@ fn measure(args: &FeaturesArgs, recipe: &Recipe, pair: &Pair) -> Result<Outcome>
         skip: [0, 0],
     };
     let selection = Selection::parse(args.models.iter().map(String::as_str), [], Columns::Libvmaf)?;
-    let options = args.run.options()?;
+    let options = RunOptions { detectors: false, ..args.run.options()? };
     let videos = score::open(videos, &selection, &Cancel::new())?;
     let scored = score::under_bar(args.run.quiet, |bar| {
         let scored = score_with_plan(videos, &recipe.plan, &options, &Cancel::new(), bar)?;

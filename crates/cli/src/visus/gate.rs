@@ -6,8 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
 use visus_report::Record;
-use visus_report::gate::{self, Check, Figure, Limits};
+use visus_report::gate::{self, Check, Figure, Limits, NotMeasured};
 use visus_report::score::ScoreReport;
+use visus_scoring::ScoreResult;
 
 use super::args::ScoreArgs;
 use super::pages::read_record;
@@ -16,7 +17,8 @@ use super::score::{self, print_all, write_to};
 const EXAMPLES: &str = "\
 The limits apply to the first model.
 
-Exit codes: 0 all limits hold, 1 a limit is violated, 2 nothing could be measured.
+Exit codes: 0 all limits hold, 1 a limit is violated, 2 nothing could be measured (--junit has the class of the
+refusal: request, not_comparable, video or failed).
 
 Examples:
   visus gate ref.y4m dis.y4m --min-mean 93 --min-p5 88
@@ -126,15 +128,16 @@ pub fn run(args: &GateArgs) -> Result<bool> {
     let checks = checks(args);
     let (found, error) = match &checks {
         Ok(checks) => (&checks[..], None),
-        Err(error) => (&[][..], Some(format!("{error:#}"))),
+        Err(error) => (&[][..], Some((super::class(error), format!("{error:#}")))),
     };
+    let error = error.as_ref().map(|(class, text)| NotMeasured { class, text });
     if let Some(path) = &args.junit {
         let seconds = started.elapsed().as_secs_f64();
-        let text = gate::junit(&format!("visus gate: {}", args.subject()), found, seconds, error.as_deref());
+        let text = gate::junit(&format!("visus gate: {}", args.subject()), found, seconds, error);
         write_to(path, |out| out.write_all(text.as_bytes()))?;
     }
     if args.github {
-        print_all(&gate::annotations(&args.subject(), found, error.as_deref()))?;
+        print_all(&gate::annotations(&args.subject(), found, error.map(|error| error.text)))?;
     }
     let checks = checks?;
     if !args.github && !args.score.run.quiet && !args.score.outputs.uses_stdout() {
@@ -149,9 +152,23 @@ fn checks(args: &GateArgs) -> Result<Vec<Check>> {
     let baseline = args.baseline.as_deref().map(read_record).transpose().context("the baseline")?;
     let result = score::measure(&args.score)?;
     score::check(&result)?;
+    warn(args, &result);
     let facts = result.facts(crate::VERSION);
     let record = Record::of(ScoreReport::new(&facts, &result.outcome))?;
     Ok(gate::check(&record, baseline.as_ref(), &limits)?)
+}
+
+/// Faults that detectors found fail no gate, but nobody should overlook them.
+fn warn(args: &GateArgs, result: &ScoreResult) {
+    let said = args.score.run.quiet || args.score.outputs.uses_stdout();
+    for text in score::fault_texts(result) {
+        match args.github {
+            true => println!("::warning title=visus gate::{text}"),
+            // Without a summary, they were written to standard error already.
+            false if said => {}
+            false => eprintln!("visus: warning: {text}"),
+        }
+    }
 }
 
 fn verdict(checks: &[Check]) -> String {

@@ -42,7 +42,7 @@ pub struct MergeArgs {
 pub fn run(args: &MergeArgs) -> Result<()> {
     let read = |path: &PathBuf| Ok((path.display().to_string(), pages::read_json(path)?));
     let parts: Result<Vec<(String, Value)>> = args.parts.iter().map(read).collect();
-    let merged = part::merge(parts?, args.open_end, &join_pairing)?;
+    let merged = part::merge(parts?, args.open_end, &join_pairing, &visus_scoring::join_diagnosis)?;
     match &args.output {
         Some(path) if path != Path::new("-") => replace(path, &merged)?,
         _ if args.pages.wanted() && args.output.is_none() => {}

@@ -119,17 +119,26 @@ pub(crate) fn launcher() -> Option<std::path::PathBuf> {
 
 /// The exit code for a failure, by whose fault it is.
 fn code(error: &anyhow::Error) -> u8 {
-    let class = error.chain().find_map(|cause| {
-        let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
-        let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
-        let wrong = || cause.is::<RequestError>() || is_misset(cause);
-        scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
-    });
-    match class {
+    match error_class(error) {
         Some(ErrorClass::Request) => WRONG_ARGUMENTS,
         Some(ErrorClass::NotComparable) => NOT_COMPARABLE,
         _ => FAILURE,
     }
+}
+
+/// The class of a failure by its name, as a batch's lines have it.
+fn class(error: &anyhow::Error) -> &'static str {
+    draw::class_name(error_class(error).unwrap_or(ErrorClass::Failed))
+}
+
+/// Whose fault a failure is, if it comes from a request.
+fn error_class(error: &anyhow::Error) -> Option<ErrorClass> {
+    error.chain().find_map(|cause| {
+        let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
+        let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
+        let wrong = || cause.is::<RequestError>() || is_misset(cause);
+        scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
+    })
 }
 
 /// Whether the environment names a CPU level that there is not, as the server says it.

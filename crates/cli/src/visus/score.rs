@@ -24,9 +24,16 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
         if let Some(control) = result.pair.control() {
             text.push_str(&media::summary(control));
         }
+        fault_texts(&result).for_each(|fault| text.push_str(&format!("warning: {fault}\n")));
         print_all(&text)?;
     }
     check(&result)
+}
+
+/// What detectors found, in words.
+pub fn fault_texts(result: &ScoreResult) -> impl Iterator<Item = &str> {
+    let findings = result.faults.iter().flat_map(|faults| &faults.findings);
+    findings.map(|finding| finding.text.as_str())
 }
 
 fn threads(args: &ScoreArgs) -> usize {
@@ -45,6 +52,7 @@ pub fn measure(args: &ScoreArgs) -> Result<ScoreResult> {
     let result = score_request(args.request()?, args.run.quiet)?;
     if args.run.quiet || args.outputs.uses_stdout() {
         media::warnings(&result.pair.comparability()).for_each(|text| eprintln!("visus: warning: {text}"));
+        fault_texts(&result).for_each(|text| eprintln!("visus: warning: {text}"));
     }
     if let Some(warning) = draw::shorter_warning(&result.outcome, result.totals) {
         eprintln!("visus: warning: {warning}");

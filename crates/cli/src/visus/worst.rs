@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
+use visus_diagnose::Finding;
 use visus_engine::Cancel;
 use visus_media::Shape;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_report::html::WorstFrame as Shown;
 use visus_report::worst::{WorstEntry, WorstList, WorstRegion};
-use visus_scoring::{ScoreRequest, ScoreResult};
+use visus_scoring::{Faults, ScoreRequest, ScoreResult};
 use visus_video::ColourRange;
 
 use super::args::ScoreArgs;
@@ -50,8 +51,8 @@ pub fn run(args: &WorstArgs) -> Result<()> {
     score::check(&result)?;
     let name = result.main_column().context("there is no score to judge frames by; give a model")?;
     let chosen = choose(&result, &name, usize::from(args.count));
-    let frames = read_again(&args.score, usize::from(args.side), &chosen, &name)?;
-    write(args, &name, &frames)?;
+    let frames = read_again(&args.score, usize::from(args.side), &chosen, (&name, &result))?;
+    write(args, &name, &frames, &result)?;
     if !args.score.run.quiet && !args.score.outputs.uses_stdout() {
         print_all(&table(args, &name, &frames))?;
     }
@@ -59,7 +60,11 @@ pub fn run(args: &WorstArgs) -> Result<()> {
 }
 
 fn choose(result: &ScoreResult, name: &str, count: usize) -> Vec<Chosen> {
-    select(&scores_of(&result.outcome, name), &result.shots(), count)
+    select(&scores_of(&result.outcome, name), &result.shots(), findings(result), count)
+}
+
+fn findings(result: &ScoreResult) -> &[Finding] {
+    result.faults.as_ref().map_or(&[], |faults| &faults.findings)
 }
 
 /// The worst frames for a page. A clip from a pipe cannot be read a second time: then there are none.
@@ -69,7 +74,7 @@ pub fn for_page(args: &ScoreArgs, result: &ScoreResult) -> Result<Vec<Shown>> {
     let regular = |path: &PathBuf| path.metadata().is_ok_and(|metadata| metadata.is_file());
     let rereadable = regular(&args.reference) && regular(&args.distorted);
     let Some(name) = result.main_column().filter(|_| rereadable) else { return Ok(Vec::new()) };
-    let frames = read_again(args, SIDE, &choose(result, &name, COUNT), &name)?;
+    let frames = read_again(args, SIDE, &choose(result, &name, COUNT), (&name, result))?;
     let shown = |frame: WorstFrame| {
         // The page names the frame itself.
         let number = format!("Frame {}, ", frame.index);
@@ -79,13 +84,18 @@ pub fn for_page(args: &ScoreArgs, result: &ScoreResult) -> Result<Vec<Shown>> {
     Ok(frames.into_iter().map(shown).collect())
 }
 
-fn read_again(args: &ScoreArgs, side: usize, chosen: &[Chosen], name: &str) -> Result<Vec<WorstFrame>> {
+fn read_again(
+    args: &ScoreArgs,
+    side: usize,
+    chosen: &[Chosen],
+    (name, result): (&str, &ScoreResult),
+) -> Result<Vec<WorstFrame>> {
     let ScoreRequest { videos, selection, .. } = args.request()?;
     let mut videos = score::open(videos, &selection, &Cancel::new())?;
     videos.pass_over_skipped()?;
     let range = videos.reference.info().range.unwrap_or(ColourRange::Limited);
     let shape = Shape { format: *videos.reference.format(), range };
-    let options = ShowOptions { shape, side, score_name: short(name) };
+    let options = ShowOptions { shape, side, score_name: short(name), findings: findings(result).to_vec() };
     let shown = show(&mut *videos.reference, &mut *videos.distorted, chosen, &options, |_| true)?;
     videos.pair.finish();
     Ok(shown)
@@ -100,7 +110,7 @@ fn file_name(frame: &WorstFrame) -> String {
     format!("frame_{:06}.png", frame.index)
 }
 
-fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> Result<()> {
+fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame], result: &ScoreResult) -> Result<()> {
     let folder = &args.output;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for frame in frames {
@@ -121,7 +131,8 @@ fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> Result<()> {
         description: frame.description.clone(),
         measures: frame.measures.json(),
     };
-    let list = WorstList { score: name.to_owned(), frames: frames.iter().map(entry).collect() };
+    let warnings = result.faults.as_ref().map(Faults::warnings);
+    let list = WorstList { score: name.to_owned(), frames: frames.iter().map(entry).collect(), warnings };
     let list = visus_report::score::json(&list);
     score::write_json(&folder.join("worst.json"), &list)
 }
@@ -129,8 +140,7 @@ fn write(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> Result<()> {
 fn table(args: &WorstArgs, name: &str, frames: &[WorstFrame]) -> String {
     let mut text = format!("frame   {name:>12}  what is wrong\n");
     for frame in frames {
-        let words = frame.measures.summary();
-        text.push_str(&format!("{:<7} {:>12.2}  {words}\n", frame.index, frame.score));
+        text.push_str(&format!("{:<7} {:>12.2}  {}\n", frame.index, frame.score, frame.what));
     }
     let plural = if frames.len() == 1 { "" } else { "s" };
     text.push_str(&format!("{} picture{plural} and worst.json in {}\n", frames.len(), args.output.display()));

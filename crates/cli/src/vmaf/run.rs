@@ -158,6 +158,7 @@ fn execute(prepared: Prepared, settings: &Settings, talks: bool) -> Result<(Plan
         skip_reference: settings.skip_reference,
         skip_distorted: settings.skip_distorted,
         backend,
+        observer: None,
     };
     let mut meter = Meter::new(talks);
     let result = score(&plan, reference, distorted, &engine, &Cancel::new(), &mut meter);

@@ -116,23 +116,56 @@ pub fn worst(clips: &Clips, request: &Request) -> Option<Answer> {
     Some(answer(&run(clips, args.concat()), &report))
 }
 
-/// A gate knows two failures only: below a limit, and not measured.
+/// A gate's exit code knows two failures only: below a limit, and not measured. Its JUnit report has the class.
 pub fn gate(clips: &Clips, request: &Request) -> Option<Answer> {
     if request.range.is_some() || request.model == Some("none") {
         return None;
     }
     let report = clips.path("gate.json");
     let args = [
-        words(&["gate", request.videos[0], request.videos[1], "-q", "--min-mean=-1e9", "--json=gate.json"]),
+        words(&[
+            "gate",
+            request.videos[0],
+            request.videos[1],
+            "-q",
+            "--min-mean=-1e9",
+            "--json=gate.json",
+            "--junit=gate.xml",
+        ]),
         arguments(request),
         ranges(request),
     ];
     let output = run(clips, args.concat());
     Some(match output.status.code() {
         Some(0) => answer(&output, &report),
-        Some(2) => Answer::Refused(vec![Class::Request, Class::NotComparable, Class::Video, Class::Failed]),
+        Some(2) => Answer::Refused(vec![class_in_junit(clips, &output)]),
         other => panic!("{}: gate ends with {other:?}: {}", request.name, common::stderr(&output)),
     })
+}
+
+/// Arguments that cannot even be read leave no report: then the request is wrong.
+fn class_in_junit(clips: &Clips, output: &Output) -> Class {
+    let path = clips.path("gate.xml");
+    let report = std::fs::read_to_string(&path).unwrap_or_default();
+    let _ = std::fs::remove_file(&path);
+    match report.split("<error type=\"").nth(1).and_then(|rest| rest.split('"').next()) {
+        Some(class) => named(class),
+        None => {
+            assert!(common::stderr(output).contains("Usage"), "{}", common::stderr(output));
+            Class::Request
+        }
+    }
+}
+
+/// A class by its name.
+pub fn named(class: &str) -> Class {
+    match class {
+        "request" => Class::Request,
+        "not_comparable" => Class::NotComparable,
+        "video" => Class::Video,
+        "failed" => Class::Failed,
+        other => panic!("no such class: {other}"),
+    }
 }
 
 pub fn batch(clips: &Clips, request: &Request) -> Option<Answer> {
@@ -153,13 +186,7 @@ pub fn batch(clips: &Clips, request: &Request) -> Option<Answer> {
         return Some(Answer::Scored(Scores::of_report(&line)));
     }
     assert_eq!(output.status.code(), Some(1), "{}", request.name);
-    Some(Answer::Refused(vec![match line["error_class"].as_str() {
-        Some("request") => Class::Request,
-        Some("not_comparable") => Class::NotComparable,
-        Some("video") => Class::Video,
-        Some("failed") => Class::Failed,
-        other => panic!("{}: {other:?}", request.name),
-    }]))
+    Some(Answer::Refused(vec![named(line["error_class"].as_str().unwrap_or_default())]))
 }
 
 /// Features have neither predictions nor ranges, and their table drops what libvmaf puts in front of names.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Class, Scores, base_name};
 use super::clips::Clips;
+use super::command_line::named;
 use super::common;
 use super::requests::Request;
 
@@ -86,14 +87,14 @@ impl Server {
         Some(args)
     }
 
-    /// A tool over MCP. What is wrong stands in its text alone, so any class of refusal will do.
+    /// A tool over MCP.
     pub fn tool(&self, tool: &str, names: [&str; 2], request: &Request) -> Option<Answer> {
         if tool == "vmaf_score_encoded" && request.raw.is_some() {
             return None;
         }
         let result = self.call(tool, self.arguments(names, request)?);
         if result["isError"] == json!(true) {
-            return Some(refused());
+            return Some(refused(&failure(&result)));
         }
         Some(Answer::Scored(Scores::of_report(&result["structuredContent"])))
     }
@@ -108,7 +109,7 @@ impl Server {
         args.remove("detail");
         let result = self.call("describe_worst_frames", args);
         if result["isError"] == json!(true) {
-            return Some(refused());
+            return Some(refused(&failure(&result)));
         }
         let content = &result["structuredContent"];
         let frame = &content["frames"][0];
@@ -142,7 +143,7 @@ impl Server {
                     let (status, report) = self.http("GET", &format!("{job}/report?format=json"), None);
                     return Some(by_status(status, &report));
                 }
-                Some("failed") => return Some(refused()),
+                Some("failed") => return Some(refused(&facts)),
                 _ => std::thread::sleep(Duration::from_millis(20)),
             }
         }
@@ -203,15 +204,25 @@ fn dechunked(mut body: &str) -> String {
     String::from_utf8(whole).expect("text")
 }
 
-fn refused() -> Answer {
-    Answer::Refused(vec![Class::Request, Class::NotComparable, Class::Video, Class::Failed])
+/// The JSON that a failed tool answers with.
+fn failure(result: &Value) -> Value {
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    serde_json::from_str(text).expect("JSON")
 }
 
+/// The class that a refusal names.
+fn refused(failure: &Value) -> Answer {
+    let class = failure["error_class"].as_str().unwrap_or_else(|| panic!("no class: {failure}"));
+    Answer::Refused(vec![named(class)])
+}
+
+/// The status must fit the class.
 fn by_status(status: u16, answer: &Value) -> Answer {
-    match status {
-        200 => Answer::Scored(Scores::of_report(answer)),
-        400 => Answer::Refused(vec![Class::Request, Class::NotComparable, Class::Video]),
-        500 => Answer::Refused(vec![Class::Failed]),
-        other => panic!("status {other}: {answer}"),
+    if status == 200 {
+        return Answer::Scored(Scores::of_report(answer));
     }
+    let refused = refused(answer);
+    let expected = if refused.class() == Class::Failed { 500 } else { 400 };
+    assert_eq!(status, expected, "{answer}");
+    refused
 }

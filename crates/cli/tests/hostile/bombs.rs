@@ -101,10 +101,15 @@ fn models(served: &Served, pair: &serde_json::Value) -> Vec<Bomb> {
             name: "a long model",
             tool: "describe_model",
             arguments: json!({ "name": served.path("large.json") }),
-            words: &[],
+            words: &["4194304"],
         },
     ]
 }
+
+/// The head of a PNG of 16000x16000 pixels of 48 bits, with hardly any data behind it.
+const HUGE_PICTURE: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x3e\x80\0\0\x3e\x80\x10\x02\0\0\0\x9e\x8c\x94\xca\
+\0\0\0\x0cIDAT\x78\x9c\x63\x60\xa0\x3d\x00\x00\x00\x64\x00\x01\x86\x64\x3c\x35";
 
 fn nix_fifo(path: &std::path::Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
@@ -120,6 +125,8 @@ fn tables_and_pictures(served: &Served, pair: &serde_json::Value) -> Vec<Bomb> {
     }
     let raw = json!({ "ref": served.path("a.yuv"), "dis": served.path("b.yuv"), "width": 32_768, "height": 32_768,
         "pixfmt": "420", "bitdepth": 8 });
+    std::fs::write(served.path("huge.png"), HUGE_PICTURE).unwrap();
+    let huge_picture = json!({ "ref": served.path("huge.png"), "dis": served.path("huge.png") });
     let threads = json!({ "threads": 64, "feature": ["cambi", "float_vif", "float_adm", "float_motion"] });
     vec![
         Bomb {
@@ -134,12 +141,30 @@ fn tables_and_pictures(served: &Served, pair: &serde_json::Value) -> Vec<Bomb> {
             arguments: eval("key.csv"),
             words: &["100000", "4096"],
         },
+        Bomb {
+            name: "a huge picture",
+            tool: "vmaf_score",
+            arguments: huge_picture.clone(),
+            words: &["16000x16000", "134217728 pixels"],
+        },
+        Bomb {
+            name: "a huge source",
+            tool: "run_compare",
+            arguments: json!({ "src": served.path("huge.png"), "encoders": "libx264" }),
+            words: &["16000x16000", "134217728 pixels"],
+        },
+        Bomb {
+            name: "a huge scale",
+            tool: "vmaf_score",
+            arguments: with(pair.clone(), json!({ "scale": "32768x32768" })),
+            words: &["32768x32768", "memory", "limit"],
+        },
         Bomb { name: "huge frames", tool: "vmaf_score", arguments: raw, words: &["memory", "MiB", "limit"] },
         Bomb {
             name: "an argument of megabytes",
             tool: "vmaf_score",
             arguments: with(pair.clone(), json!({ "model": "x".repeat(3 << 20) })),
-            words: &[],
+            words: &["8192 bytes"],
         },
         Bomb {
             name: "threads",
@@ -177,6 +202,32 @@ fn bombs_are_refused_and_the_server_serves_on() {
     assert_eq!(score(&served).unwrap(), before);
     // Half of the address space is the budget; a tenth more is for everything that is not counted.
     assert!(served.peak() < 1024 + 103, "{} MiB", served.peak());
+}
+
+#[test]
+fn failed_calls_are_kept_in_little_memory() {
+    let served = Served::start(2048, &[]);
+    let long = "x".repeat(3_900_000);
+    for _ in 0..40 {
+        let refused = served.call("run_compare", json!({ "src": long, "encoders": "libx264" })).unwrap_err();
+        assert!(refused.contains("8192 bytes") && refused.len() < 4096, "{} bytes", refused.len());
+    }
+    let jobs = served.call("list_jobs", json!({ "detail": "full" })).unwrap();
+    assert!(jobs.to_string().len() < 100_000);
+    assert!(served.peak() < 400, "{} MiB", served.peak());
+    served.is_well("failed calls");
+}
+
+#[test]
+fn jobs_end_at_their_time_limit() {
+    let served = Served::start_with(4096, &[], &[("VISUS_JOB_TIMEOUT_S", "2")]);
+    let frame = [b"FRAME\n".as_slice(), &[100; 1280 * 720 * 3 / 2]].concat();
+    let film = [b"YUV4MPEG2 W1280 H720 F25:1 C420\n".as_slice(), &frame.repeat(60)].concat();
+    std::fs::write(served.path("film.y4m"), film).unwrap();
+    let slow = json!({ "src": served.path("film.y4m"), "encoders": "libx265", "target_vmaf": 95 });
+    let ended = served.call("run_compare", slow).unwrap_err();
+    assert!(ended.contains("2.0 s") && ended.contains("VISUS_JOB_TIMEOUT_S"), "{ended}");
+    served.is_well("a job without an end");
 }
 
 #[test]

@@ -27,6 +27,11 @@ impl Drop for Served {
 impl Served {
     /// A server that may map `mebibytes` of addresses.
     pub fn start(mebibytes: u64, more: &[&str]) -> Self {
+        Self::start_with(mebibytes, more, &[])
+    }
+
+    /// The same with further variables.
+    pub fn start_with(mebibytes: u64, more: &[&str], variables: &[(&str, &str)]) -> Self {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().canonicalize().unwrap();
         let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes << 10);
@@ -45,6 +50,7 @@ impl Served {
         for name in ["VMAF_BIN", "VMAFX_PORT", "VMAFX_MCP_HTTP_TOKEN", "VISUS_MEMORY", "VISUS_ALLOW_WRITE"] {
             command.env_remove(name);
         }
+        command.envs(variables.iter().copied());
         command.env("VMAFX_MCP_HTTP_NO_AUTH", "1").env("VISUS_CACHE_DIR", folder.join("cache"));
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

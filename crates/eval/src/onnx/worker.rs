@@ -52,6 +52,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a worker opens the handles that its parent gives it")]
 fn work(output: &Path, task: &Path, inputs: &[PathBuf]) -> Result<Value, String> {
     let words = |error: io::Error| error.to_string();
     let task = std::fs::read(task).map_err(words)?;
@@ -69,6 +70,7 @@ fn work(output: &Path, task: &Path, inputs: &[PathBuf]) -> Result<Value, String>
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a worker opens the handles that its parent gives it")]
 fn run_model(task: OnnxTask, model: &Path, rows: &Path, mut output: File) -> Result<Value, String> {
     let words = |error: io::Error| error.to_string();
     let bytes = std::fs::read(model).map_err(words)?;
@@ -94,6 +96,7 @@ fn reason(error: OnnxError) -> String {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a worker opens the handles that its parent gives it")]
 fn read_numbers(path: &Path) -> io::Result<Vec<f32>> {
     let mut file = std::fs::File::open(path)?;
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;

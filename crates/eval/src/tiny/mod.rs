@@ -119,6 +119,10 @@ pub fn sidecar_path(model: &Path) -> PathBuf {
 
 impl TinyModel {
     /// Reads a model and the description beside it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the command line names its model; a server hands over opened files"
+    )]
     pub fn open(path: &Path, options: TinyOptions, limits: &Limits) -> Result<Self, TinyError> {
         let file = ModelFile::open(path, limits)?;
         let sidecar = match File::open(sidecar_path(path)) {

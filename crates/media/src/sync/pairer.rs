@@ -4,46 +4,32 @@ use std::collections::VecDeque;
 
 use crossbeam_channel::{SendTimeoutError, Sender};
 use visus_engine::Cancel;
-use visus_video::{Frame, ReadError};
+use visus_video::ReadError;
 
 use crate::MediaError;
-use crate::sync::findings::{Check, Laid, Noted, Sync, Tail};
+use crate::sync::findings::Sync;
+use crate::sync::log::{Check, Noted, Tail};
 use crate::sync::look::Look;
 use crate::sync::paired::Given;
-use crate::sync::plan::{Doubt, Fate, Plan, Prior, Start};
+use crate::sync::plan::{Doubt, Plan, Prior};
 use crate::sync::signature::Signature;
+use crate::sync::steps::{Step, steps, steps_to};
 use crate::sync::threads::guarded;
 use crate::sync::window::{PATIENCE, Windows};
-use crate::sync::{NARROWEST, Request, Shared, bars, lock};
+use crate::sync::{NARROWEST, Request, Shared, lock};
 
 /// Frames that are looked ahead once the start is found.
-const AHEAD: usize = 32;
+pub(super) const AHEAD: usize = 32;
 /// Pairs of which it is remembered how far their frames were apart.
 const REMEMBERED: usize = 64;
 /// The part of them that is decided on at once.
-const COMMITTED: usize = 4;
-/// An offset of up to this part of the frames that are looked ahead is plain: most of them then have their like.
-const PLAIN_SHARE: usize = 4;
-/// Pictures above this likeness show the same beyond doubt.
-const ALIKE: f32 = 0.8;
+pub(super) const COMMITTED: usize = 4;
 /// Pictures below this likeness do not show the same.
 pub(crate) const UNLIKE: f32 = 0.5;
-/// A start below this confidence is none that can be relied on.
-pub(crate) const CERTAIN: f32 = 0.4;
 /// A picture stands still if it changes by less than this share of what its reference changes by, and that by more than this
 /// (square levels).
 const STILL: f32 = 0.02;
 const MOVING: f32 = 0.1;
-
-/// What is to be done with the frames at the front.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    Pair,
-    /// A frame of the reference has no counterpart.
-    Missing,
-    /// A frame of the distorted video has none.
-    Extra,
-}
 
 /// Where steps come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +44,14 @@ enum Route {
 
 /// Decides which frames belong together.
 pub struct Pairer {
-    windows: Windows,
+    pub(super) windows: Windows,
     outputs: Vec<Sender<Given>>,
-    log: Shared,
-    request: Request,
-    prior: Prior,
-    capacity: usize,
+    pub(super) log: Shared,
+    pub(super) request: Request,
+    pub(super) prior: Prior,
+    pub(super) capacity: usize,
     route: Route,
-    steps: VecDeque<Step>,
+    pub(super) steps: VecDeque<Step>,
     /// Doubts of the plan about frames to come, by their number in the distorted video.
     doubts: VecDeque<(u64, Doubt)>,
     /// The reference of the last pair.
@@ -86,8 +72,13 @@ impl Pairer {
         capacity: usize,
         skipped: [u64; 2],
     ) -> Self {
-        let route = if request.sync == Sync::Full { Route::Watch } else { Route::InStep };
-        let (steps, doubts, distances) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let route = match (&request.pairs, request.sync) {
+            (Some(_), _) => Route::Planned,
+            (None, Sync::Full) => Route::Watch,
+            (None, _) => Route::InStep,
+        };
+        let steps = request.pairs.as_deref().map(steps_to).unwrap_or_default();
+        let (doubts, distances) = (VecDeque::new(), VecDeque::new());
         Self {
             windows,
             outputs,
@@ -104,127 +95,14 @@ impl Pairer {
         }
     }
 
-    /// Fills the windows and finds where the streams meet.
-    pub fn find_start(&mut self) -> Result<(), MediaError> {
-        let few = if self.request.sync == Sync::Off { 1 } else { self.capacity.min(AHEAD) };
-        let cancel = self.request.cancel.clone();
-        self.windows.fill(few, &cancel)?;
-        if let Some(error) = self.windows.first_error() {
-            return Err(error.into());
-        }
-        lock(&self.log).bars = [0, 1].map(|side| self.windows.bars(side));
-        if self.request.sync == Sync::Off {
-            return Ok(());
-        }
-        self.choose_view();
-        // Most pairs begin together or nearly so, which a few frames show; memory for more is taken only where they do not.
-        let Some(plan) = self.near_plan() else { return Ok(()) };
-        let start = plan.start(&self.windows);
-        if self.is_plain_start(&plan, &start, few) {
-            return self.begin(start, &cancel);
-        }
-        self.windows.fill(self.capacity, &cancel)?;
-        let Some(plan) = self.near_plan() else { return Ok(()) };
-        let start = plan.start(&self.windows);
-        if self.windows.all_ended() {
-            self.follow(&plan, [0, 0]);
-            return self.begin(start, &cancel);
-        }
-        match (self.request.scan)(self.windows.views(), &cancel)? {
-            Some(thumbnails) => {
-                lock(&self.log).searched_far = true;
-                let Some(plan) = Plan::find(&thumbnails, &self.whole(&thumbnails)) else { return Ok(()) };
-                let start = plan.start(&thumbnails);
-                self.follow(&plan, [0, 0]);
-                let blends = plan.blends(&thumbnails);
-                lock(&self.log).blended = blends.into_iter().map(|frame| frame as u64).collect();
-                self.begin(start, &cancel)
-            }
-            None => self.begin(start, &cancel),
-        }
-    }
-
-    /// The first frames already show where the streams meet, and nothing else of note.
-    fn is_plain_start(&self, plan: &Plan, start: &Start, few: usize) -> bool {
-        let lengths = self.windows.lengths();
-        if self.prior.agree {
-            return plan.begins_plain(few / COMMITTED);
-        }
-        let skip = start.skip_reference.max(start.skip_distorted);
-        let offset = |(reference, distorted): (usize, usize)| {
-            reference + start.skip_distorted == distorted + start.skip_reference
-        };
-        self.prior.has_one_rate()
-            && start.is_good()
-            && skip <= few / PLAIN_SHARE
-            && plan.pairs().all(offset)
-            && plan.pairs().count() + skip == lengths.0.min(lengths.1)
-    }
-
-    /// What the windows show at the start.
-    fn near_plan(&self) -> Option<Plan> {
-        let ended = self.windows.all_ended();
-        let prior = if ended { self.whole(&self.windows) } else { Prior { open_ended: true, ..self.prior } };
-        Plan::find(&self.windows, &prior)
-    }
-
-    /// What is known beforehand of frames that are seen to their end. Containers often estimate their number from a duration;
-    /// here they are counted.
-    fn whole(&self, look: &dyn Look) -> Prior {
-        let (reference, distorted) = look.lengths();
-        Prior { agree: reference == distorted && self.prior.has_one_rate(), ..self.prior }
-    }
-
-    /// Leaves out what comes before the first pair.
-    fn begin(&mut self, start: Start, cancel: &Cancel) -> Result<(), MediaError> {
-        let first = self.steps.iter().position(|step| *step == Step::Pair).unwrap_or(0);
-        self.steps.drain(..first);
-        self.windows.skip(0, start.skip_reference, cancel)?;
-        self.windows.skip(1, start.skip_distorted, cancel)?;
-        let mut log = lock(&self.log);
-        log.start = Some(start);
-        log.brightness = self.windows.brightness();
-        Ok(())
-    }
-
     /// Does what a plan says, of which the first frames have these numbers.
-    fn follow(&mut self, plan: &Plan, first: [u64; 2]) {
+    pub(super) fn follow(&mut self, plan: &Plan, first: [u64; 2]) {
         if self.request.sync != Sync::Full {
             return;
         }
         self.route = Route::Planned;
         self.steps = steps(&plan.fates, usize::MAX, true).into();
-        let doubts = plan.doubts.iter().map(|doubt| (first[1] + u64::from(doubt.distorted), *doubt));
-        self.doubts = doubts.collect();
-    }
-
-    /// Where the pictures are not alike and bars are on one side only, they are looked at without the bars.
-    fn choose_view(&mut self) {
-        let likeness = |pairer: &Self| {
-            let start = pairer.near_plan().map(|plan| plan.start(&pairer.windows));
-            start.and_then(|start| start.likeness)
-        };
-        let bars = lock(&self.log).bars;
-        let [Some(reference), Some(distorted)] = [0, 1].map(|side| self.windows.front(side)) else { return };
-        let size = |frame: &Frame| (frame.format().width(), frame.format().height());
-        let own = [bars::view(bars[0], size(reference)), bars::view(bars[1], size(distorted))];
-        if !bars::one_sided(own) {
-            return;
-        }
-        let whole = likeness(self).unwrap_or(1.0);
-        if whole >= ALIKE {
-            return;
-        }
-        let mut best = (whole, Laid::Whole, None);
-        for (laid, views) in [(Laid::WithoutBars, [bars::common(own); 2]), (Laid::Fitted, own)] {
-            self.windows.look_at(Some(views));
-            let likeness = likeness(self).unwrap_or(0.0);
-            if likeness > best.0 {
-                best = (likeness, laid, Some(views));
-            }
-        }
-        lock(&self.log).laid = best.1;
-        self.windows.look_at(best.2);
+        self.doubts = numbered(plan, first[1]);
     }
 
     /// Hands over pair after pair until a stream ends or nobody wants more. Should this thread die, both sides are told.
@@ -271,7 +149,7 @@ impl Pairer {
         }
         let ended = self.windows.all_ended();
         let lengths = self.windows.lengths();
-        let known = if ended { self.whole(&self.windows) } else { self.prior };
+        let known = if ended { self.whole(&self.windows) } else { self.prior.clone() };
         let prior = Prior {
             going_on: true,
             open_ended: !ended,
@@ -289,6 +167,7 @@ impl Pairer {
             return Ok(());
         }
         self.steps = steps(&plan.fates, commit, ended).into();
+        self.doubts = numbered(&plan, self.windows.taken(1));
         if self.steps.is_empty() && !ended {
             // The window begins with a gap of which it does not show the end: the streams are kept in step.
             self.steps.push_back(Step::Pair);
@@ -310,7 +189,7 @@ impl Pairer {
         };
         let first = [0, 1].map(|side| self.windows.taken(side));
         thumbnails.pass(first);
-        let prior = Prior { going_on: true, ..self.whole(&thumbnails) };
+        let prior = Prior { going_on: true, ..self.seen_whole(&thumbnails) };
         let Some(plan) = Plan::find(&thumbnails, &prior) else {
             return Ok(false);
         };
@@ -423,6 +302,11 @@ impl Pairer {
     }
 }
 
+/// Doubts of a plan, by the numbers that its frames have in the distorted video.
+fn numbered(plan: &Plan, first: u64) -> VecDeque<(u64, Doubt)> {
+    plan.doubts.iter().map(|doubt| (first + u64::from(doubt.distorted), *doubt)).collect()
+}
+
 /// Waits until there is room; `false` if nobody wants it any more.
 fn give(output: &Sender<Given>, halt: &Cancel, mut given: Given) -> bool {
     loop {
@@ -431,34 +315,5 @@ fn give(output: &Sender<Given>, halt: &Cancel, mut given: Given) -> bool {
             Err(SendTimeoutError::Timeout(back)) if !halt.is_fired() => given = back,
             Err(_) => return false,
         }
-    }
-}
-
-/// The steps that fates ask for: at most `most` pairs unless all are wanted, and never half of a gap.
-fn steps(fates: &[Fate], most: usize, all: bool) -> Vec<Step> {
-    let (mut steps, mut whole, mut pairs, mut next) = (Vec::new(), 0, 0, 0);
-    for fate in fates {
-        match fate {
-            Fate::Extra | Fate::Repeat => steps.push(Step::Extra),
-            Fate::Pair(place) | Fate::InPlace(place) => {
-                steps.extend((next..*place).map(|_| Step::Missing));
-                steps.push(Step::Pair);
-                (whole, pairs, next) = (steps.len(), pairs + 1, place + 1);
-                if !all && pairs >= most {
-                    break;
-                }
-            }
-        }
-    }
-    steps.truncate(whole);
-    steps
-}
-
-impl Start {
-    /// Enough pairs that are alike, and no other offset that would do as well.
-    pub(crate) fn is_good(&self) -> bool {
-        self.pairs >= NARROWEST
-            && self.confidence > CERTAIN
-            && self.likeness.is_some_and(|likeness| likeness > ALIKE)
     }
 }

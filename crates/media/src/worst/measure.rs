@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use visus_video::Frame;
 
 use super::{Moment, Region};
-use crate::convert::Shape;
 use crate::worst::picture::Luma;
 
 /// The figures. Luma and chroma are on the scale of 8 bits.
@@ -25,6 +24,8 @@ pub struct Measures {
     /// Mean difference of luma and of the two chroma planes.
     pub brightness: f64,
     pub colour: [f64; 2],
+    /// Mean squared error of the two chroma planes.
+    pub colour_error: f64,
     /// The distorted video repeats its last frame although the reference moves.
     pub frozen: bool,
     /// The frame of the reference, relative to this one, that fits better.
@@ -40,7 +41,7 @@ const BANDED: f64 = 0.15;
 const RINGING: f64 = 3.0;
 
 impl Measures {
-    pub(crate) fn of(moment: &Moment, _shape: Shape) -> Self {
+    pub(crate) fn of(moment: &Moment) -> Self {
         let luma = |frame: &Option<Frame>| frame.as_ref().map(Luma::of);
         let (Some(reference), Some(distorted)) = (luma(&moment.reference[1]), luma(&moment.distorted[1]))
         else {
@@ -56,6 +57,7 @@ impl Measures {
             noise: noise(&reference, &distorted),
             brightness: distorted.mean() - reference.mean(),
             colour: colour(moment),
+            colour_error: colour_error(moment),
             frozen: frozen(moment),
             fits_frame: fits_frame(moment, &distorted, error),
             fits_shift: fits_shift(&reference, &distorted, error),
@@ -123,7 +125,10 @@ impl Measures {
     pub fn summary(&self) -> String {
         let faults = self.faults();
         match faults.len() {
-            0 if self.error < 0.5 => "no visible difference".to_owned(),
+            0 if self.error < 0.5 && self.colour_error < 0.5 => "no visible difference".to_owned(),
+            0 if self.colour_error > 4.0 && self.colour_error > self.error => {
+                format!("colours differ by {:.1} levels of 255 (chroma)", self.colour_error.sqrt())
+            }
             0 => self.nearest_fault(),
             _ => faults.join("; "),
         }
@@ -142,9 +147,14 @@ impl Measures {
         near.map_or(none.to_owned(), |(_, name)| format!("{none} (closest: {name})"))
     }
 
-    pub(crate) fn describe(&self, index: u64, name: &str, score: f64, region: Region) -> String {
+    pub(crate) fn describe(
+        &self,
+        index: u64,
+        name: &str,
+        score: f64,
+        (what, region): (&str, Region),
+    ) -> String {
         let psnr = if self.error > 0.0 { 10.0 * (255.0 * 255.0 / self.error).log10() } else { f64::INFINITY };
-        let what = self.summary();
         let Region { x, y, width, height } = region;
         format!(
             "Frame {index}, {name} {score:.2}, luma PSNR {psnr:.1} dB: {what}. Worst in the {width}x{height} samples at {x},{y}."
@@ -155,6 +165,7 @@ impl Measures {
         json!({
             "error": self.error, "detail": self.detail, "blocking": self.blocking, "ringing": self.ringing,
             "banding": self.banding, "noise": self.noise, "brightness": self.brightness, "colour": self.colour,
+            "colour_error": self.colour_error,
             "frozen": self.frozen, "fits_frame": self.fits_frame, "fits_shift": [self.fits_shift.0, self.fits_shift.1],
         })
     }
@@ -234,6 +245,13 @@ fn noise(reference: &Luma, distorted: &Luma) -> f64 {
     }
     let count = f64::from(count.max(1));
     (squares / count - (sum / count).powi(2)).max(0.0).sqrt()
+}
+
+fn colour_error(moment: &Moment) -> f64 {
+    let (Some(a), Some(b)) = (&moment.reference[1], &moment.distorted[1]) else { return 0.0 };
+    let planes = 1..a.format().planes();
+    let count = planes.len().max(1) as f64;
+    planes.map(|plane| Luma::of_plane(a, plane).error(&Luma::of_plane(b, plane), (0, 0))).sum::<f64>() / count
 }
 
 fn colour(moment: &Moment) -> [f64; 2] {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::rgb::write_row;
 use visus_video::synthetic::{Clip, Distortion};
-use visus_video::{Chroma, ColourRange, Format, PlaneView};
+use visus_video::{Chroma, Format, PlaneView};
 
 fn format() -> Format {
     Format::new(320, 180, Chroma::C420, 8).unwrap()
@@ -23,7 +23,7 @@ fn measure(reference: Vec<Frame>, distorted: Vec<Frame>) -> Measures {
         std::array::from_fn(|_| frames.next())
     };
     let moment = Moment { reference: three(reference), distorted: three(distorted) };
-    Measures::of(&moment, Shape { format: format(), range: ColourRange::Limited })
+    Measures::of(&moment)
 }
 
 type Change = fn(usize, usize, &dyn Fn(i64, i64) -> u8) -> i32;
@@ -55,7 +55,8 @@ fn says(measures: &Measures, word: &str) -> bool {
 fn a_clean_frame_has_no_fault() {
     let measures = measure(frames(None), frames(None));
     assert_eq!(measures.faults(), Vec::<String>::new(), "{measures:?}");
-    let words = measures.describe(7, "vmaf", 99.0, Region { x: 0, y: 0, width: 10, height: 10 });
+    let region = Region { x: 0, y: 0, width: 10, height: 10 };
+    let words = measures.describe(7, "vmaf", 99.0, ("no visible difference", region));
     assert!(words.starts_with("Frame 7, vmaf 99.00") && words.contains("no visible difference"));
 }
 

@@ -1,6 +1,6 @@
 //! The worst frames: which, what they look like, and what is wrong with them.
 //!
-//! [`select`] chooses among scores, [`show`] reads the frames again from an opened pair, measures them and draws a triptych
+//! [`select`] chooses among scores and the findings of detectors, [`show`] reads the frames again from an opened pair, measures them and draws a triptych
 //! of each: reference, distorted, amplified difference, cropped to the worst region.
 
 mod measure;
@@ -8,6 +8,7 @@ mod picture;
 
 use std::collections::VecDeque;
 
+use visus_diagnose::Finding;
 use visus_engine::Outcome;
 use visus_video::{Frame, Source};
 
@@ -31,6 +32,9 @@ pub struct WorstFrame {
     /// Reference, distorted and difference side by side.
     pub png: Vec<u8>,
     pub measures: Measures,
+    /// What is wrong, in a few words.
+    pub what: String,
+    /// The same with frame, score and region.
     pub description: String,
 }
 
@@ -47,10 +51,13 @@ const APART: u64 = 8;
 /// How many points a further frame of the same shot must be worse to be preferred.
 const SAME_SHOT: f64 = 3.0;
 
-/// The `count` worst of the scores (index and score), spread over shots that begin at the given pairs; worst first.
-pub fn select(scores: &[(u64, f64)], shots: &[u64], count: usize) -> Vec<Chosen> {
+/// Frames for `count` pictures, chosen by scores (index and score) *and* by what detectors found: first one frame of each
+/// finding, the most certain first, then those with the lowest scores, spread over shots that begin at the given pairs.
+pub fn select(scores: &[(u64, f64)], shots: &[u64], findings: &[Finding], count: usize) -> Vec<Chosen> {
     let shot_of = |index: u64| shots.partition_point(|start| *start <= index).saturating_sub(1);
-    let mut chosen: Vec<Chosen> = Vec::new();
+    let mut named = of_findings(scores, findings, count);
+    named.iter_mut().for_each(|chosen| chosen.shot = shot_of(chosen.index));
+    let mut chosen = named.clone();
     while chosen.len() < count {
         let far = |index: u64| chosen.iter().all(|other| other.index.abs_diff(index) >= APART);
         let weighed = |(index, score): &(u64, f64)| {
@@ -62,7 +69,23 @@ pub fn select(scores: &[(u64, f64)], shots: &[u64], count: usize) -> Vec<Chosen>
         let Some((_, next)) = candidates.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
         chosen.push(next);
     }
-    chosen.sort_by(|a, b| a.score.total_cmp(&b.score));
+    chosen[named.len()..].sort_by(|a, b| a.score.total_cmp(&b.score));
+    chosen
+}
+
+/// The frame of each finding that shows it most clearly, or the listed one next to it. One frame may show several findings.
+fn of_findings(scores: &[(u64, f64)], findings: &[Finding], count: usize) -> Vec<Chosen> {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then((b.to - b.from).cmp(&(a.to - a.from))));
+    let mut chosen: Vec<Chosen> = Vec::new();
+    for finding in sorted {
+        let shown = chosen.iter().any(|chosen| finding.covers(chosen.index));
+        let listed = scores.iter().filter(|(index, score)| finding.covers(*index) && score.is_finite());
+        let nearest = listed.min_by_key(|(index, _)| index.abs_diff(finding.peak));
+        if let Some((index, score)) = nearest.filter(|_| !shown && chosen.len() < count) {
+            chosen.push(Chosen { index: *index, score: *score, shot: 0 });
+        }
+    }
     chosen
 }
 
@@ -87,6 +110,8 @@ pub struct ShowOptions {
     pub side: usize,
     /// What the score is called.
     pub score_name: String,
+    /// What detectors found in the clip: frames that it covers are described by it.
+    pub findings: Vec<Finding>,
 }
 
 /// Reads both sources from their beginning and shows the chosen frames, in the given order. `progress` is told how many of
@@ -116,12 +141,29 @@ fn one(moment: &Moment, chosen: Chosen, options: &ShowOptions) -> Result<WorstFr
     let missing = || MediaError::Picture(format!("frame {} is not there any more", chosen.index));
     let (reference, distorted) =
         moment.reference[1].as_ref().zip(moment.distorted[1].as_ref()).ok_or_else(missing)?;
-    let measures = Measures::of(moment, options.shape);
+    let measures = Measures::of(moment);
+    let named: Vec<&Finding> = options.findings.iter().filter(|found| found.covers(chosen.index)).collect();
     let region = picture::worst_region(reference, distorted, options.side);
     let png = picture::triptych(reference, distorted, region, chosen, options)?;
-    let description = measures.describe(chosen.index, &options.score_name, chosen.score, region);
+    let what = what_is_wrong(&measures, &named, options.shape);
+    let description = measures.describe(chosen.index, &options.score_name, chosen.score, (&what, region));
     let Chosen { index, score, shot } = chosen;
-    Ok(WorstFrame { index, score, shot, region, png, measures, description })
+    Ok(WorstFrame { index, score, shot, region, png, measures, what, description })
+}
+
+/// What detectors found in the frame, or else what its measurements show.
+fn what_is_wrong(measures: &Measures, named: &[&Finding], shape: Shape) -> String {
+    if named.is_empty() {
+        return measures.summary();
+    }
+    let one = |found: &&Finding| match found.area {
+        Some(area) => {
+            let place = area.place(shape.format.width(), shape.format.height());
+            format!("{} ({place}, {}x{} at {},{})", found.what, area.width, area.height, area.x, area.y)
+        }
+        None => found.what.clone(),
+    };
+    named.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// The last pairs that were read.
@@ -183,7 +225,7 @@ mod tests {
         scores[10].1 = 40.0;
         scores[11].1 = 41.0;
         scores[70].1 = 61.0;
-        let chosen = select(&scores, &[0, 50], 3);
+        let chosen = select(&scores, &[0, 50], &[], 3);
         let indices: Vec<u64> = chosen.iter().map(|chosen| chosen.index).collect();
         assert_eq!(indices[0], 10);
         assert!(!indices.contains(&11) && indices.contains(&70), "{indices:?}");
@@ -192,7 +234,31 @@ mod tests {
 
     #[test]
     fn there_may_be_fewer() {
-        assert_eq!(select(&[(0, 50.0), (1, 40.0)], &[0], 5).len(), 1);
-        assert!(select(&[], &[], 5).is_empty());
+        assert_eq!(select(&[(0, 50.0), (1, 40.0)], &[0], &[], 5).len(), 1);
+        assert!(select(&[], &[], &[], 5).is_empty());
+    }
+
+    #[test]
+    fn findings_come_first() {
+        let scores: Vec<(u64, f64)> = (0..100).map(|index| (index, 90.0 - (index % 7) as f64)).collect();
+        let finding = |kind, from, to, peak, confidence| Finding {
+            kind,
+            from,
+            to,
+            peak,
+            area: None,
+            confidence,
+            what: String::new(),
+            text: String::new(),
+        };
+        let findings = [
+            finding(visus_diagnose::Kind::Hue, 20, 30, 25, 0.6),
+            finding(visus_diagnose::Kind::Brightness, 22, 26, 23, 0.55),
+            finding(visus_diagnose::Kind::Frozen, 60, 70, 66, 0.9),
+        ];
+        let chosen: Vec<u64> =
+            select(&scores, &[0], &findings, 4).iter().map(|chosen| chosen.index).collect();
+        assert_eq!(chosen[..2], [66, 25], "the second finding is shown by the first one's frame");
+        assert_eq!(chosen.len(), 4);
     }
 }

@@ -325,7 +325,7 @@ mod tests {
         let frame = grey(format);
         let region = worst_region(&frame, &frame, 128);
         let shape = Shape { format, range: ColourRange::Limited };
-        let options = ShowOptions { shape, side: 128, score_name: "vmaf".to_owned() };
+        let options = ShowOptions { shape, side: 128, score_name: "vmaf".to_owned(), findings: Vec::new() };
         let chosen = Chosen { index: 3, score: 50.0, shot: 0 };
         let png = triptych(&frame, &frame, region, chosen, &options).unwrap();
         let decoder = png::Decoder::new(std::io::Cursor::new(png));

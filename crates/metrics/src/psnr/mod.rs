@@ -13,6 +13,7 @@ mod tests;
 
 use visus_video::Format;
 
+use crate::device::DeviceTask;
 use crate::simd::Target;
 use crate::{
     ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window,
@@ -115,8 +116,28 @@ impl Metric for Psnr {
         Ok(Box::new(Squares { planes: self.settings.planes(format), target: Target::new(level) }))
     }
 
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        Some(DeviceTask::Psnr(PsnrTask { planes: self.settings.planes(&clip.format) }))
+    }
+
     fn fold(&self, format: &Format) -> Box<dyn Fold> {
         Box::new(PsnrFold::new(self.settings, format))
+    }
+}
+
+/// PSNR as a device computes it: the sum of squared differences of each plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PsnrTask {
+    /// How many planes are measured.
+    pub planes: usize,
+}
+
+impl PsnrTask {
+    /// The row of raw numbers, from the sums of all planes.
+    pub fn finish(&self, sums: &[u64], raw: &mut [f64]) {
+        for (halves, sum) in raw.chunks_exact_mut(2).zip(sums).take(self.planes) {
+            halves.copy_from_slice(&fold::split(*sum));
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use visus_video::{Chroma, Format, Frame, Plane, PlaneView, Sample};
 
-use super::fused::{Fused, Portable};
+use super::fused::Fused;
 
 /// How R'G'B' is mixed into luma and chroma.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,8 @@ impl Converter {
     }
 
     /// Row `y` of a frame.
-    pub fn row(&mut self, frame: &Frame, y: usize, out: &mut [Vec<f32>; 3]) {
+    #[inline(always)]
+    pub fn row<F: Fused>(&mut self, frame: &Frame, y: usize, out: &mut [Vec<f32>; 3]) {
         match frame.plane(0) {
             PlaneView::U8(luma) => load(luma.row(y), self.luma_line, &mut out[1]),
             PlaneView::U16(luma) => load(luma.row(y), self.luma_line, &mut out[1]),
@@ -141,9 +142,10 @@ impl Converter {
                 self.chroma_row(frame.plane(component + 1), component, y);
             }
         }
-        self.mix_row(out);
+        self.mix_row::<F>(out);
     }
 
+    #[inline(always)]
     fn chroma_row(&mut self, plane: PlaneView<'_>, component: usize, y: usize) {
         match plane {
             PlaneView::U8(plane) => self.chroma_samples(plane, component, y),
@@ -151,6 +153,7 @@ impl Converter {
         }
     }
 
+    #[inline(always)]
     fn chroma_samples<T: Sample>(&mut self, plane: Plane<'_, T>, component: usize, y: usize) {
         let (shift_x, shift_y) = self.chroma.shifts();
         let row = |y: usize| plane.row(y.min(plane.height() - 1));
@@ -169,21 +172,25 @@ impl Converter {
     }
 
     /// From luma (in place of green) and chroma to linear light.
-    fn mix_row(&self, [red, green, blue]: &mut [Vec<f32>; 3]) {
-        let [u, v] = &self.wide;
+    #[inline(always)]
+    fn mix_row<F: Fused>(&self, [red, green, blue]: &mut [Vec<f32>; 3]) {
+        let width = green.len();
+        let [u, v] = self.wide.each_ref().map(|row| &row[..width]);
+        let (red, blue) = (&mut red[..width], &mut blue[..width]);
         let mix = &self.mix;
-        for x in 0..green.len() {
+        for x in 0..width {
             let (luma, u, v) = (green[x], u[x], v[x]);
             red[x] = luma + mix.v_to_red * v;
             green[x] = luma + (mix.u_to_green * u + mix.v_to_green * v);
             blue[x] = luma + mix.u_to_blue * u;
         }
-        for row in [red, green, blue] {
-            linearise::<Portable>(row);
+        for row in [red, green.as_mut_slice(), blue] {
+            linearise::<F>(row);
         }
     }
 }
 
+#[inline(always)]
 fn load<T: Sample>(samples: &[T], line: Line, out: &mut [f32]) {
     for (out, sample) in out.iter_mut().zip(samples) {
         *out = line.at((*sample).into());
@@ -191,6 +198,7 @@ fn load<T: Sample>(samples: &[T], line: Line, out: &mut [f32]) {
 }
 
 /// Three quarters of `near` and one of `far`.
+#[inline(always)]
 fn load_between<T: Sample>(near: &[T], far: &[T], line: Line, out: &mut [f32]) {
     for ((out, near), far) in out.iter_mut().zip(near).zip(far) {
         let (near, far): (f32, f32) = ((*near).into(), (*far).into());
@@ -199,12 +207,15 @@ fn load_between<T: Sample>(near: &[T], far: &[T], line: Line, out: &mut [f32]) {
 }
 
 /// Twice as many samples: each one, and the mean of it and the next.
+#[inline(always)]
 fn widen(narrow: &[f32], wide: &mut [f32]) {
-    let last = narrow.len() - 1;
-    for (x, out) in wide.iter_mut().enumerate() {
-        let at = (x / 2).min(last);
-        let next = (x.div_ceil(2)).min(last);
-        *out = 0.5 * (narrow[at] + narrow[next]);
+    let last = narrow[narrow.len() - 1];
+    let (pairs, rest) = wide.as_chunks_mut::<2>();
+    for ((pair, at), next) in pairs.iter_mut().zip(narrow).zip(narrow[1..].iter().chain([&last])) {
+        *pair = [0.5 * (at + at), 0.5 * (at + next)];
+    }
+    if let ([single], Some(at)) = (rest, narrow.get(pairs.len())) {
+        *single = 0.5 * (at + at);
     }
 }
 
@@ -239,6 +250,7 @@ fn upper_curve<F: Fused>(encoded: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ssimulacra2::fused::Portable;
     use crate::testing::{self, Noise};
 
     fn rows(width: usize) -> [Vec<f32>; 3] {
@@ -313,7 +325,7 @@ mod tests {
         let mut converter = Converter::new(format, matrix, range);
         let mut out = rows(format.width());
         for y in 0..format.height() {
-            converter.row(frame, y, &mut out);
+            converter.row::<Portable>(frame, y, &mut out);
             for x in 0..format.width() {
                 let expected = naive(frame, matrix.red_and_blue(), range, x, y);
                 for (row, expected) in out.iter().zip(expected) {
@@ -336,7 +348,7 @@ mod tests {
             let mut converter = Converter::new(&format, Matrix::Bt709, range);
             for (value, expected) in [(black, 0.0), (white, 1.0)] {
                 let mut out = rows(8);
-                converter.row(&testing::frame_of(format, || value), 3, &mut out);
+                converter.row::<Portable>(&testing::frame_of(format, || value), 3, &mut out);
                 assert!(
                     out.iter().flatten().all(|light| (light - expected).abs() < 2e-6),
                     "{depth} {range:?} {out:?}"

@@ -37,6 +37,7 @@ pub struct Moments<'a> {
 
 /// Adds a row's errors of structure: 1 - SSIM, without SSIM's denominator for the means, because their scale is
 /// already that of perception.
+#[inline(always)]
 pub fn add_structure(moments: Moments<'_>, sums: &mut Sums) {
     let width = moments.product.len();
     let [mean_a, mean_b] = moments.mean.map(|row| &row[..width]);
@@ -52,6 +53,7 @@ pub fn add_structure(moments: Moments<'_>, sums: &mut Sums) {
 
 /// Adds a row's errors at edges, where an edge is how far a sample is from its blurred self: edges that only the
 /// distorted picture has, and edges that only the reference has.
+#[inline(always)]
 pub fn add_edges(samples: [&[f32]; 2], means: [&[f32]; 2], new: &mut Sums, lost: &mut Sums) {
     let width = samples[0].len();
     let [reference, distorted] = samples.map(|row| &row[..width]);

@@ -19,8 +19,10 @@ mod score;
 mod tests;
 mod xyb;
 
+use crate::simd::Target;
 use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 use colour::{Converter, Matrix, Range};
+use fused::{Fused, Instruction, Portable};
 use scale::{OwnedRows, SIDES, Scale};
 use score::{COMPONENTS, MAX_SCALES, NORMS, SMALLEST_SIDE};
 
@@ -78,13 +80,14 @@ impl Metric for Ssimulacra2 {
         &self.keys
     }
 
-    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let format = &clip.format;
         if format.width() < SMALLEST_SIDE || format.height() < SMALLEST_SIDE {
             let reason = format!("the picture must be at least {SMALLEST_SIDE}x{SMALLEST_SIDE}");
             return Err(MetricError::Format { metric: NAME, format: *format, reason });
         }
         Ok(Box::new(FrameExtractor {
+            target: Target::new(level),
             converter: Converter::new(format, self.matrix, self.range),
             rows: [(); SIDES].map(|()| scale::owned_rows(format.width())),
             pyramid: Pyramid::new(format.width(), format.height()),
@@ -114,13 +117,15 @@ impl Pyramid {
     }
 
     /// Takes the next row.
-    fn push(&mut self, rows: &[OwnedRows; SIDES]) {
-        scale::push(&mut self.scales, scale::borrowed(rows));
+    #[inline(always)]
+    fn push<F: Fused>(&mut self, rows: &[OwnedRows; SIDES]) {
+        scale::push::<F>(&mut self.scales, scale::borrowed(rows));
     }
 
     /// The score, after the last row.
-    fn score(&mut self) -> f64 {
-        scale::finish(&mut self.scales);
+    #[inline(always)]
+    fn score<F: Fused>(&mut self) -> f64 {
+        scale::finish::<F>(&mut self.scales);
         let mut norms = [[[0.0; NORMS]; COMPONENTS]; MAX_SCALES];
         for (norms, scale) in norms.iter_mut().zip(&self.scales) {
             *norms = scale.norms();
@@ -130,23 +135,37 @@ impl Pyramid {
 }
 
 struct FrameExtractor {
+    target: Target,
     converter: Converter,
     rows: [OwnedRows; SIDES],
     pyramid: Pyramid,
 }
 
-impl Extractor for FrameExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+impl FrameExtractor {
+    #[inline(always)]
+    fn score<F: Fused>(&mut self, window: &Window<'_>) -> f64 {
         self.pyramid.reset();
         for y in 0..window.current.reference.format().height() {
-            for (frame, rows) in
-                [window.current.reference, window.current.distorted].into_iter().zip(&mut self.rows)
-            {
-                self.converter.row(frame, y, rows);
+            let frames = [window.current.reference, window.current.distorted];
+            for (frame, rows) in frames.into_iter().zip(&mut self.rows) {
+                self.converter.row::<F>(frame, y, rows);
             }
-            self.pyramid.push(&self.rows);
+            self.pyramid.push::<F>(&self.rows);
         }
-        raw[0] = self.pyramid.score();
+        self.pyramid.score::<F>()
+    }
+}
+
+impl Extractor for FrameExtractor {
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        raw[0] = if self.target.is_wide() {
+            self.target.run(
+                #[inline(always)]
+                || self.score::<Instruction>(window),
+            )
+        } else {
+            self.score::<Portable>(window)
+        };
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! of the row that has become complete, and hands every pair of rows, halved, to the next scale. No picture is stored.
 
 use super::blur::{self, Columns, LAG, SPAN};
-use super::fused::Portable;
+use super::fused::Fused;
 use super::maps::{self, Moments, Sums};
 use super::score::{COMPONENTS, NORMS, Norms, weights};
 use super::xyb;
@@ -67,16 +67,17 @@ impl BlurredPlane {
     }
 
     /// Takes row `y`; `None` is a row below the picture. Row `y - LAG` is then in `out`.
-    fn take(&mut self, y: usize, row: Option<&[f32]>, input: &mut [f32]) {
+    #[inline(always)]
+    fn take<F: Fused>(&mut self, y: usize, row: Option<&[f32]>, input: &mut [f32]) {
         // The oldest row is in the slot that follows.
         input.copy_from_slice(self.along.row(y + 1));
         let newest = self.along.row_mut(y);
         match row {
-            Some(row) => blur::blur_along::<Portable>(row, newest),
+            Some(row) => blur::blur_along::<F>(row, newest),
             None => newest.fill(0.0),
         }
         input.iter_mut().zip(newest).for_each(|(sum, newest)| *sum += *newest);
-        self.columns.step::<Portable>(input, &mut self.out);
+        self.columns.step::<F>(input, &mut self.out);
     }
 }
 
@@ -111,20 +112,22 @@ impl Component {
     }
 
     /// Takes row `y` of `samples`, if it is inside of the picture.
-    fn take(&mut self, y: usize, inside: bool, scratch: &mut [Vec<f32>; 2]) {
+    #[inline(always)]
+    fn take<F: Fused>(&mut self, y: usize, inside: bool, scratch: &mut [Vec<f32>; 2]) {
         let [input, product] = scratch;
         let rows = self.samples.each_ref().map(|ring| ring.row(y));
         for (plane, row) in self.means.iter_mut().zip(rows) {
-            plane.take(y, inside.then_some(row), input);
+            plane.take::<F>(y, inside.then_some(row), input);
         }
         let pairs = [(rows[0], rows[0]), (rows[1], rows[1]), (rows[0], rows[1])];
         for (plane, (a, b)) in self.products.iter_mut().flatten().zip(pairs) {
             product.iter_mut().zip(a).zip(b).for_each(|((product, a), b)| *product = a * b);
-            plane.take(y, inside.then_some(product), input);
+            plane.take::<F>(y, inside.then_some(product), input);
         }
     }
 
     /// Adds the errors of row `y`, which has become complete.
+    #[inline(always)]
     fn add_errors(&mut self, y: usize) {
         let mean = self.means.each_ref().map(|plane| plane.out.as_slice());
         if let Some([square_a, square_b, product]) = &self.products {
@@ -179,18 +182,20 @@ impl Scale {
         self.components.each_ref().map(|component| component.norms(self.width * self.height))
     }
 
-    fn take(&mut self, rows: [Rows<'_>; SIDES]) {
+    #[inline(always)]
+    fn take<F: Fused>(&mut self, rows: [Rows<'_>; SIDES]) {
         for (side, colours) in rows.into_iter().enumerate() {
             let samples =
                 self.components.each_mut().map(|component| component.samples[side].row_mut(self.taken));
-            xyb::convert_row::<Portable>(colours, samples);
+            xyb::convert_row::<F>(colours, samples);
         }
-        self.advance(true);
+        self.advance::<F>(true);
     }
 
-    fn advance(&mut self, inside: bool) {
+    #[inline(always)]
+    fn advance<F: Fused>(&mut self, inside: bool) {
         for component in &mut self.components {
-            component.take(self.taken, inside, &mut self.scratch);
+            component.take::<F>(self.taken, inside, &mut self.scratch);
             if let Some(complete) = self.taken.checked_sub(LAG) {
                 component.add_errors(complete);
             }
@@ -198,6 +203,20 @@ impl Scale {
         self.taken += 1;
     }
 
+    /// Takes a row; whether it was the lower one of a pair, which is then halved for the next scale.
+    #[inline(always)]
+    fn take_and_halve<F: Fused>(&mut self, rows: [Rows<'_>; SIDES]) -> bool {
+        let is_upper = self.taken.is_multiple_of(2);
+        self.take::<F>(rows);
+        if is_upper {
+            self.keep_waiting(rows);
+        } else {
+            self.halve(Some(rows));
+        }
+        !is_upper
+    }
+
+    #[inline(always)]
     fn keep_waiting(&mut self, rows: [Rows<'_>; SIDES]) {
         for (waiting, rows) in self.waiting.iter_mut().zip(rows) {
             waiting.iter_mut().zip(rows).for_each(|(waiting, row)| waiting.copy_from_slice(row));
@@ -205,6 +224,7 @@ impl Scale {
     }
 
     /// Halves the waiting rows with those below them; without these, with themselves.
+    #[inline(always)]
     fn halve(&mut self, lower: Option<[Rows<'_>; SIDES]>) {
         for side in 0..SIDES {
             for colour in 0..COMPONENTS {
@@ -217,39 +237,44 @@ impl Scale {
 }
 
 /// The means of two by two values. A last column without a neighbour counts twice.
+#[inline(always)]
 fn halve_row(upper: &[f32], lower: &[f32], out: &mut [f32]) {
-    let pairs = upper.chunks(2).zip(lower.chunks(2));
-    for (out, (upper, lower)) in out.iter_mut().zip(pairs) {
-        let last = upper.len() - 1;
-        *out = (upper[0] + upper[last] + lower[0] + lower[last]) * 0.25;
+    let ((uppers, upper_rest), (lowers, lower_rest)) = (upper.as_chunks::<2>(), lower.as_chunks::<2>());
+    for (out, (upper, lower)) in out.iter_mut().zip(uppers.iter().zip(lowers)) {
+        *out = (upper[0] + upper[1] + lower[0] + lower[1]) * 0.25;
+    }
+    if let (Some(out), [upper], [lower]) = (out.last_mut(), upper_rest, lower_rest) {
+        *out = (upper + upper + lower + lower) * 0.25;
     }
 }
 
 /// Hands a row to the first of the scales, and what comes out of it to those that follow.
-pub fn push(scales: &mut [Scale], rows: [Rows<'_>; SIDES]) {
-    let Some((scale, rest)) = scales.split_first_mut() else { return };
-    let is_upper = scale.taken.is_multiple_of(2);
-    scale.take(rows);
-    if rest.is_empty() {
-        return;
-    }
-    if is_upper {
-        scale.keep_waiting(rows);
-    } else {
-        scale.halve(Some(rows));
-        push(rest, borrowed(&scale.halved));
+#[inline(always)]
+pub fn push<F: Fused>(scales: &mut [Scale], rows: [Rows<'_>; SIDES]) {
+    let mut at = 0;
+    let Some((first, _)) = scales.split_first_mut() else { return };
+    let mut goes_on = first.take_and_halve::<F>(rows);
+    while goes_on && at + 1 < scales.len() {
+        let (above, below) = scales.split_at_mut(at + 1);
+        goes_on = below[0].take_and_halve::<F>(borrowed(&above[at].halved));
+        at += 1;
     }
 }
 
 /// Completes the rows that still wait for what is below them. A last row without a neighbour counts twice.
-pub fn finish(scales: &mut [Scale]) {
-    let Some((scale, rest)) = scales.split_first_mut() else { return };
-    if !scale.taken.is_multiple_of(2) && !rest.is_empty() {
-        scale.halve(None);
-        push(rest, borrowed(&scale.halved));
+#[inline(always)]
+pub fn finish<F: Fused>(scales: &mut [Scale]) {
+    for at in 0..scales.len() {
+        let (above, below) = scales.split_at_mut(at + 1);
+        let scale = &mut above[at];
+        if !scale.taken.is_multiple_of(2) && !below.is_empty() {
+            scale.halve(None);
+            push::<F>(below, borrowed(&scale.halved));
+        }
+        for _ in 0..LAG {
+            scale.advance::<F>(false);
+        }
     }
-    (0..LAG).for_each(|_| scale.advance(false));
-    finish(rest);
 }
 
 #[cfg(test)]

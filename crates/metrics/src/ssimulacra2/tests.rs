@@ -82,9 +82,9 @@ fn score_of(reference: &Picture, distorted: &Picture) -> f64 {
     for y in 0..reference.height {
         let rows =
             [reference, distorted].map(|picture| [0, 1, 2].map(|colour| picture.linear_row(y, colour)));
-        pyramid.push(&rows);
+        pyramid.push::<Portable>(&rows);
     }
-    pyramid.score()
+    pyramid.score::<Portable>()
 }
 
 /// Figures of the tool, which prints eight decimals.
@@ -294,8 +294,20 @@ fn the_smallest_picture_has_two_scales() {
     let mut pyramid = Pyramid::new(8, 8);
     assert_eq!(pyramid.scales.len(), 2);
     let rows = [0.25, 0.5].map(|value| [(); COMPONENTS].map(|()| vec![value; 8]));
-    (0..8).for_each(|_| pyramid.push(&rows));
-    assert!(pyramid.score() < 100.0);
+    (0..8).for_each(|_| pyramid.push::<Portable>(&rows));
+    assert!(pyramid.score::<Portable>() < 100.0);
     assert_eq!(pyramid.scales[1].norms().len(), COMPONENTS);
     assert_eq!(scale::borrowed(&rows)[1][2].len(), 8);
+}
+
+crate::simd::level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let formats = [
+            testing::format(67, 45, Chroma::C420, 8),
+            testing::format(130, 33, Chroma::C422, 10),
+            testing::format(16, 90, Chroma::C400, 8),
+            testing::format(9, 8, Chroma::C444, 16),
+        ];
+        testing::assert_as_scalar(level, &INFO, &[], &formats);
+    }
 }

@@ -22,17 +22,23 @@ pub fn convert_row<F: Fused>([red, green, blue]: [&[f32]; 3], [out_x, out_y, out
     let (green, blue) = (&green[..width], &blue[..width]);
     let (out_x, out_y, out_b) = (&mut out_x[..width], &mut out_y[..width], &mut out_b[..width]);
     for at in 0..width {
-        let cone = |[for_red, for_green, for_blue]: [f32; 3]| {
-            let dark_and_blue = F::fused(for_blue, blue[at], BIAS);
-            let absorbed = F::fused(for_red, red[at], F::fused(for_green, green[at], dark_and_blue));
-            cube_root_above::<F>(absorbed, -BIAS_ROOT)
-        };
-        let [long, medium, short] = [cone(ABSORBANCE[0]), cone(ABSORBANCE[1]), cone(ABSORBANCE[2])];
+        let colour = [red[at], green[at], blue[at]];
+        let long = cone::<F>(ABSORBANCE[0], colour);
+        let medium = cone::<F>(ABSORBANCE[1], colour);
+        let short = cone::<F>(ABSORBANCE[2], colour);
         let (x, y) = (0.5 * (long - medium), 0.5 * (long + medium));
         out_x[at] = x * 14.0 + 0.42;
         out_y[at] = y + 0.01;
         out_b[at] = (short - y) + 0.55;
     }
+}
+
+/// The cube root of what one kind of cones absorbs.
+#[inline(always)]
+fn cone<F: Fused>([for_red, for_green, for_blue]: [f32; 3], [red, green, blue]: [f32; 3]) -> f32 {
+    let dark_and_blue = F::fused(for_blue, blue, BIAS);
+    let absorbed = F::fused(for_red, red, F::fused(for_green, green, dark_and_blue));
+    cube_root_above::<F>(absorbed, -BIAS_ROOT)
 }
 
 /// The cube root of a positive number, plus `add`.
@@ -47,7 +53,7 @@ fn cube_root_above<F: Fused>(x: f32, add: f32) -> f32 {
     const EXPONENT_THIRD: u32 = 0x002a_aaaa;
     const GUESS: u32 = 0x5480_0000;
     let minus_third = -(THIRD * x);
-    let mut inverse = f32::from_bits(GUESS - (x.to_bits() >> 23) * EXPONENT_THIRD);
+    let mut inverse = f32::from_bits(GUESS.wrapping_sub((x.to_bits() >> 23).wrapping_mul(EXPONENT_THIRD)));
     for _ in 0..3 {
         let square = inverse * inverse;
         inverse = F::fused(minus_third, square * square, FOUR_THIRDS * inverse);

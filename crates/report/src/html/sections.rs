@@ -51,6 +51,13 @@ pub fn verdict(record: &Record) -> String {
         };
         html.push_str(&banner(class, words, &comparable.reasons));
     }
+    if !record.warnings.is_empty() {
+        html.push_str(&banner(
+            "warn",
+            "Faults that the scores do not show, or do not name",
+            &record.warnings,
+        ));
+    }
     let mut notes = record.notes.clone();
     if record.identical && !notes.iter().any(|note| note.contains("identical")) {
         notes.push(IDENTICAL.to_owned());

@@ -11,6 +11,7 @@ use visus_metrics::Metric;
 use visus_video::{Format, Source};
 
 use super::sections::Sections;
+use super::warnings::FaultWarning;
 
 /// What computed the scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -289,6 +290,8 @@ pub struct ScoreFacts {
     pub mismatched_model_warning: Option<String>,
     /// Why `auto` picked this model, and what else a person should know.
     pub notes: Vec<String>,
+    /// Faults that detectors found; `None` where nobody looked for them.
+    pub warnings: Option<Vec<FaultWarning>>,
     /// How two encoded videos were brought together.
     pub sections: Sections,
     /// What joining needs of a part of a clip, see [`crate::part`].
@@ -352,6 +355,7 @@ impl ScoreFacts {
             external_pooled: None,
             mismatched_model_warning: None,
             notes: Vec::new(),
+            warnings: None,
             sections: Sections::default(),
             part: None,
         }

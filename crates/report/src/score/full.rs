@@ -9,7 +9,7 @@ use serde_json::Value;
 use visus_engine::Column;
 
 use super::sections::Sections;
-use super::{Provenance, ScoreReport};
+use super::{FaultWarning, Provenance, ScoreReport};
 use crate::stats;
 
 /// A score report with every frame.
@@ -36,6 +36,8 @@ pub struct FullScore<'a> {
     mismatched_model_warning: Option<&'a str>,
     /// What else one should know.
     notes: Vec<&'a str>,
+    /// Faults of the distorted video that the scores do not show, or do not name; null where nobody looked for them.
+    warnings: Option<&'a [FaultWarning]>,
     /// Pairs of frames that were scored.
     frame_count: u64,
     /// The scores of every listed frame.
@@ -115,6 +117,7 @@ impl<'a> ScoreReport<'a> {
             shorter_input: self.shorter_input(),
             mismatched_model_warning: facts.mismatched_model_warning.as_deref(),
             notes: self.notes(),
+            warnings: facts.warnings.as_deref(),
             frame_count: self.outcome.frames,
             frames: Some(Frames(self)),
             pooled_metrics: Pooled(self),

@@ -13,6 +13,7 @@ mod sections;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -29,6 +30,8 @@ pub use sections::{
     MediaFacts, MediaSection, PairingSection, Recheck, Sections, Verdict,
 };
 pub use summary::{CurveSummary, FrameSeries, PooledSummary, SummaryScore, WorstFrameScore, WorstSecond};
+
+pub use warnings::{FaultWarning, WarningRegion};
 
 use crate::Precision;
 

@@ -9,7 +9,8 @@ use visus_engine::{Column, pool};
 
 use super::full::{Aggregates, PooledScores};
 use super::sections::Sections;
-use super::{BriefProvenance, ModelFacts, Provenance, ScoreReport};
+use super::warnings;
+use super::{BriefProvenance, FaultWarning, ModelFacts, Provenance, ScoreReport};
 
 /// Worst frames that are named.
 const WORST: usize = 5;
@@ -68,6 +69,13 @@ pub struct SummaryScore<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     notes: Vec<&'a str>,
+    /// Faults of the distorted video that the scores do not show, or do not name: the most certain ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    warnings: Vec<&'a FaultWarning>,
+    /// How many further ones the full report has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    further_warnings: Option<usize>,
     /// The inputs are the same, sample for sample; absent where they are not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
@@ -146,6 +154,7 @@ impl<'a> ScoreReport<'a> {
     pub fn summary(self) -> SummaryScore<'a> {
         let (facts, outcome) = (self.facts, self.outcome);
         let curve = self.main_curve();
+        let (warnings, further) = warnings::brief(facts.warnings.as_deref().unwrap_or_default());
         SummaryScore {
             verdict: self.verdict(),
             detail: "summary",
@@ -162,6 +171,8 @@ impl<'a> ScoreReport<'a> {
             backend_used: &facts.backend_used,
             mismatched_model_warning: facts.mismatched_model_warning.as_deref(),
             notes: facts.notes.iter().map(String::as_str).collect(),
+            warnings,
+            further_warnings: (further > 0).then_some(further),
             identical: outcome.identical,
             shorter_input: self.shorter_input(),
             sections: &facts.sections,
@@ -222,7 +233,19 @@ impl<'a> ScoreReport<'a> {
             let WorstSecond { from_frame, to_frame, mean } = worst;
             format!(" Quality dips to {mean:.1} in its worst second, frames {from_frame} to {to_frame}.")
         });
-        format!("{start}{}", dip.unwrap_or_else(|| " Quality is even over the clip.".to_owned()))
+        let even = || " Quality is even over the clip.".to_owned();
+        format!("{start}{}{}", dip.unwrap_or_else(even), self.fault_sentence())
+    }
+
+    /// The most certain fault that detectors found.
+    fn fault_sentence(self) -> String {
+        let all = self.facts.warnings.as_deref().unwrap_or_default();
+        let (shown, _) = warnings::brief(all);
+        match (all.len(), shown.iter().max_by(|a, b| a.confidence.total_cmp(&b.confidence))) {
+            (1, Some(warning)) => format!(" Warning: {}.", warning.text),
+            (count, Some(warning)) => format!(" {count} warnings, among them {}.", warning.text),
+            (_, None) => String::new(),
+        }
     }
 }
 

@@ -120,11 +120,11 @@ pub fn tool_error(error: ScoreError, limit: Duration) -> ToolError {
         (ErrorClass::Cancelled, _) => ToolError::Cancelled,
         (ErrorClass::TimedOut, _) => ToolError::TimedOut { limit },
         (ErrorClass::NotComparable, ScoreError::NotComparable(refusal)) if refusal.can_be_forced => {
-            ToolError::Refused(format!("{refusal}. Pass force=true to score them all the same"))
+            ToolError::NotComparable(format!("{refusal}. Pass force=true to score them all the same"))
         }
-        (ErrorClass::NotComparable | ErrorClass::Request | ErrorClass::Video, _) => {
-            ToolError::Refused(chain(&error))
-        }
+        (ErrorClass::NotComparable, _) => ToolError::NotComparable(chain(&error)),
+        (ErrorClass::Video, _) => ToolError::Video(chain(&error)),
+        (ErrorClass::Request, _) => ToolError::Refused(chain(&error)),
         (ErrorClass::Failed, _) => ToolError::Failed(chain(&error)),
     }
 }

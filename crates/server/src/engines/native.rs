@@ -48,6 +48,7 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
     let mut facts = facts(&result);
     let shots = result.pair.shots();
     let steps = result.pair.steps().unwrap_or_else(|| Steps::unpaired(skips));
+    let findings = result.faults.map_or(Vec::new(), |faults| faults.findings);
     let mut outcome = result.outcome;
     if let Some(tiny) = &tiny {
         facts.extra_columns.retain(|name| !given_by(&further, name));
@@ -69,6 +70,7 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
         detail: task.detail,
         shots,
         steps,
+        findings,
     };
     report.in_format(task.format)
 }
@@ -130,6 +132,7 @@ fn score_alone(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolEr
         detail: task.detail,
         shots: None,
         steps: Steps::unpaired(videos.skip),
+        findings: Vec::new(),
     };
     report.in_format(task.format)
 }

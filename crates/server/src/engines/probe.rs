@@ -65,6 +65,7 @@ impl Probes {
     }
 
     /// The help of a binary; `None` if it could not be had, which is asked again next time. Blocks.
+    #[expect(clippy::disallowed_methods, reason = "the operator names the executable")]
     pub fn help(&self, binary: &Path, refresh: bool) -> Option<Help> {
         let arrived = Instant::now();
         let key = binary.canonicalize().unwrap_or_else(|_| binary.to_path_buf());

@@ -65,6 +65,12 @@ impl Answer {
         Self::new(status, Map::from_iter([("error".to_owned(), Value::String(message))]))
     }
 
+    /// The same with the class of the refusal.
+    pub fn classed(mut self, class: &'static str) -> Self {
+        self.body.insert("error_class".to_owned(), Value::String(class.to_owned()));
+        self
+    }
+
     pub fn bad_request(message: impl AsRef<str>) -> Self {
         Self::error(StatusCode::BAD_REQUEST, message)
     }

@@ -122,3 +122,15 @@ fn is_event_stream(response: &Response<Body>) -> bool {
     let kind = response.headers().get(header::CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_paths_are_cut_in_log_lines() {
+        assert_eq!(shown("/v1/score"), "/v1/score");
+        let long = shown(&"/ü".repeat(20_000));
+        assert!(long.len() < 500 && long.ends_with("(60000 bytes)"), "{long}");
+    }
+}

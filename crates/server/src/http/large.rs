@@ -11,9 +11,8 @@ use axum::response::IntoResponse;
 use visus_video::budget::{Budget, Reservation};
 
 use super::answer::Answer;
+use crate::WHILE_MADE;
 
-/// What a text takes while it is made, for each byte of the result: numbers become a tree of values, and then digits.
-const WHILE_MADE: u64 = 24;
 /// The largest piece that is handed over at once.
 const PIECE: usize = 64 << 10;
 /// How long a request for a report waits for others to be done.

@@ -7,13 +7,18 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use futures_util::StreamExt;
+use http_body::Body as _;
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+use visus_video::budget::Budget;
 
 use super::answer::{RequestId, reason};
 use super::{App, body};
 
+/// Smaller answers are not counted.
+const LARGE: u64 = 64 << 10;
 /// A refusal longer than this is not looked into.
 const REFUSAL_BYTES: usize = 64 << 10;
 
@@ -32,7 +37,26 @@ pub async fn mcp(
     let Ok(response) = app.mcp.clone().oneshot(Request::from_parts(parts, Body::from(bytes))).await;
     let response = response.map(Body::new);
     let refused = response.status().is_client_error() || response.status().is_server_error();
-    if refused { dressed(response, &id).await } else { response }
+    if refused { dressed(response, &id).await } else { counted(response) }
+}
+
+/// A large answer is counted in the memory budget until its client has taken it; where there is no room, the client is told to
+/// come back.
+fn counted(response: Response<Body>) -> Response<Body> {
+    let length = response.body().size_hint().lower();
+    if length < LARGE {
+        return response;
+    }
+    let room = match Budget::process().reserve(length, "the answer") {
+        Ok(room) => room,
+        Err(error) => return super::refusal::refusal(&error.into()).into_response(),
+    };
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |piece| {
+            let _held = &room;
+            piece
+        }))
+    })
 }
 
 /// A refusal as a JSON-RPC error that carries the request's id among its data, where the protocol allows it.

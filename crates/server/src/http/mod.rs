@@ -10,6 +10,8 @@ mod connections;
 mod descriptors;
 mod events;
 mod files;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod gate;
 mod health;
 mod history;
@@ -100,25 +102,8 @@ impl HttpServer {
         let listener = listen::bind(settings.address).await?;
         let limits = settings.limits;
         let shutdown = CancellationToken::new();
-        let history = settings.page.as_ref().map(|page| History::open(page.history.clone())).transpose();
-        let history =
-            history.map_err(|error| StartError::Other(format!("no folder for the history: {error}")))?;
-        let has_page = history.is_some();
-        let options = Options { shutdown: shutdown.clone(), ..Options::default() };
-        let app = App {
-            mcp: crate::mcp::http::service(core.clone(), options),
-            core,
-            owner: Owner::new("http"),
-            meters: Meters::default(),
-            draining: AtomicBool::new(false),
-            limits,
-            sandbox: visus_child::Protections::detect().active(),
-            history,
-            viewer: pictures::Viewer::default(),
-        };
-        let app = Arc::new(app);
-        let gate = gate::Gate { access: settings.access, names: settings.names, page: has_page };
-        let service = listen::Service { app: routes::router(Arc::clone(&app), gate), tls, limits };
+        let (app, router) = assemble(settings, core, shutdown.clone())?;
+        let service = listen::Service { app: router, tls, limits };
         Ok(Self { listener, service, app, shutdown })
     }
 
@@ -156,6 +141,33 @@ impl HttpServer {
         app.core.jobs().idle(LAST_WORDS).await;
         let _ = tokio::time::timeout(LAST_WORDS, connections.none()).await;
     }
+}
+
+/// What the routes share, and the routes behind their gate.
+fn assemble(
+    settings: Settings,
+    core: Server,
+    shutdown: CancellationToken,
+) -> Result<(Arc<App>, axum::Router), StartError> {
+    let history = settings.page.as_ref().map(|page| History::open(page.history.clone())).transpose();
+    let history =
+        history.map_err(|error| StartError::Other(format!("no folder for the history: {error}")))?;
+    let has_page = history.is_some();
+    let options = Options { shutdown, ..Options::default() };
+    let app = Arc::new(App {
+        mcp: crate::mcp::http::service(core.clone(), options),
+        core,
+        owner: Owner::new("http"),
+        meters: Meters::default(),
+        draining: AtomicBool::new(false),
+        limits: settings.limits,
+        sandbox: visus_child::Protections::detect().active(),
+        history,
+        viewer: pictures::Viewer::default(),
+    });
+    let gate = gate::Gate { access: settings.access, names: settings.names, page: has_page };
+    let router = routes::router(Arc::clone(&app), gate);
+    Ok((app, router))
 }
 
 /// For cancelled work to end and its clients to hear of it.

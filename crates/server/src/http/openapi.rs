@@ -256,7 +256,10 @@ fn schemas() -> Value {
     let word = |word: &str| json!({ "const": word });
     let mut all = json!({
         "RequestId": { "type": "string", "pattern": "^[0-9a-f]{8}$", "description": "Random, one per request." },
-        "Error": object(&["error", "request_id"], json!({ "error": text, "request_id": id })),
+        "Error": object(
+            &["error", "request_id"],
+            json!({ "error": text, "error_class": error_class(), "request_id": id }),
+        ),
         "Health": object(&["status", "request_id"], json!({ "status": word("healthy"), "request_id": id })),
         "Ready": object(&["status", "request_id"], json!({ "status": word("ready"), "request_id": id })),
         "NotReady": object(
@@ -282,6 +285,13 @@ fn schemas() -> Value {
     all
 }
 
+/// Whose fault a refusal is.
+fn error_class() -> Value {
+    let known =
+        ["request", "not_comparable", "video", "failed", "timed_out", "cancelled", "busy", "not_found"];
+    json!({ "enum": known, "description": "The class of the refusal." })
+}
+
 fn progress() -> Value {
     let number = json!({ "type": ["number", "null"] });
     object(
@@ -304,6 +314,7 @@ fn job(status: &Value, id: &Value) -> Value {
             "tool": { "type": "string" },
             "age_s": number, "ran_s": number, "expires_in_s": number,
             "error": { "type": "string", "description": "Why it failed." },
+            "error_class": error_class(),
             "result": { "type": "object", "description": "The report, at the detail that was asked for." },
             "request_id": id,
         }),

@@ -8,7 +8,7 @@ use crate::{Fault, ToolError};
 
 /// The status and text of a failure.
 pub fn refusal(error: &ToolError) -> Answer {
-    let answer = Answer::error(status(error), text(error));
+    let answer = Answer::error(status(error), text(error)).classed(error.class());
     match error.retry_after() {
         Some(wait) => {
             // A whole number of seconds, never a promise too early.

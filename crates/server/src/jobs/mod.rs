@@ -202,6 +202,8 @@ struct Job {
     submitted: Instant,
     started: Option<Instant>,
     ended: Option<Instant>,
+    /// It was ended because it took too long.
+    overdue: bool,
 }
 
 /// What watchers of a job see.

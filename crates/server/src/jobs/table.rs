@@ -40,6 +40,8 @@ pub(super) struct Table {
     next: u64,
     queue: VecDeque<Waiting>,
     running: usize,
+    /// Somebody looks after the jobs' time limits.
+    watched: bool,
     pub closed: bool,
     /// How long jobs took lately, for the advice when to come back.
     pace: Option<Duration>,
@@ -68,6 +70,8 @@ impl std::fmt::Debug for Table {
 /// The time that is advised while nothing is known of how long jobs take.
 const FIRST_ADVICE: Duration = Duration::from_secs(5);
 const LONGEST_ADVICE: Duration = Duration::from_secs(300);
+/// The longest pause between two looks at the jobs' time limits.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 impl Table {
     pub fn find(&self, owner: &Owner, id: &str) -> Option<&Job> {
@@ -136,6 +140,7 @@ impl Table {
             submitted: Instant::now(),
             started: None,
             ended: None,
+            overdue: false,
         };
         self.jobs.insert(id.clone(), job);
         self.order.insert(self.next, id.clone());
@@ -163,6 +168,26 @@ impl Table {
         None
     }
 
+    /// Ends the jobs that have run for too long, and says when to look again; `None` if nothing runs.
+    pub fn end_overdue(&mut self, limits: &Limits) -> Option<Duration> {
+        if self.running == 0 {
+            self.watched = false;
+            return None;
+        }
+        let mut next = LOOK_EVERY;
+        for job in self.jobs.values_mut().filter(|job| job.ended.is_none() && !job.overdue) {
+            let Some(started) = job.started else { continue };
+            match limits.job.checked_sub(started.elapsed()) {
+                Some(left) if !left.is_zero() => next = next.min(left),
+                _ => {
+                    job.overdue = true;
+                    job.cancel.fire();
+                }
+            }
+        }
+        Some(next)
+    }
+
     fn finish(&mut self, id: &str, result: Result<crate::report::Output, ToolError>, limits: &Limits) {
         if let Some(job) = self.jobs.get_mut(id) {
             job.ended = Some(Instant::now());
@@ -173,6 +198,9 @@ impl Table {
             };
             let status = match result {
                 Ok(output) => Status::Done(Arc::new(output)),
+                Err(ToolError::Cancelled) if job.overdue => {
+                    Status::Failed(ToolError::JobTimedOut { limit: limits.job })
+                }
                 Err(ToolError::Cancelled) => Status::Cancelled,
                 Err(error) => Status::Failed(error.bounded()),
             };
@@ -211,6 +239,7 @@ pub(super) fn submit(
             table.remove(&id);
             return Err(ToolError::Failed(format!("no thread for the work: {error}")));
         }
+        watch_over(shared, &mut table);
     }
     drop(table);
     Ok(JobHandle::new(id, Arc::clone(shared), watcher))
@@ -233,6 +262,22 @@ fn start_thread(shared: &Arc<Shared>) -> std::io::Result<()> {
         }
     };
     std::thread::Builder::new().name("job".to_owned()).spawn(body).map(drop)
+}
+
+/// A thread that ends jobs at their time limit, for as long as any runs. Without one (the system gives no more threads)
+/// children are still held by their own limits, and the next job tries again.
+fn watch_over(shared: &Arc<Shared>, table: &mut Table) {
+    if table.watched {
+        return;
+    }
+    let shared = Arc::clone(shared);
+    let body = move || {
+        loop {
+            let Some(pause) = shared.lock().end_overdue(&shared.limits) else { return };
+            std::thread::sleep(pause);
+        }
+    };
+    table.watched = std::thread::Builder::new().name("job limits".to_owned()).spawn(body).is_ok();
 }
 
 /// Does the work and says how it ended.

@@ -41,6 +41,24 @@ async fn results_reach_the_one_who_waits() {
 }
 
 #[tokio::test]
+async fn every_job_has_a_time_limit() {
+    let limit = Duration::from_millis(50);
+    let jobs = Jobs::new(Limits { slots: 1, queue: 10, job: limit, ..Limits::default() });
+    let owner = Owner::local();
+    for _ in 0..2 {
+        let (work, _go) = gate();
+        let mut slow = jobs.submit(&owner, "t", work).unwrap();
+        assert_eq!(slow.wait().await.unwrap_err(), ToolError::JobTimedOut { limit });
+        let view = jobs.get(&owner, slow.id()).unwrap();
+        assert_eq!(view.status.name(), "failed", "nobody cancelled it");
+    }
+    // What a client ends is cancelled, and what comes after is served.
+    let (work, _go) = gate();
+    drop(jobs.submit(&owner, "t", work).unwrap());
+    assert!(jobs.submit(&owner, "t", value(json!(1))).unwrap().wait().await.is_ok());
+}
+
+#[tokio::test]
 async fn slots_and_queue_are_bounded() {
     let jobs = jobs(1, 1);
     let (first, _go_first) = gate();

@@ -85,7 +85,10 @@ async fn wait(server: &Server, mut handle: JobHandle, mut reporter: Option<Repor
 
 /// The result of a finished job.
 pub fn done(server: &Server, output: &Output, id: &str) -> CallToolResult {
-    let answer = server.fitted(output, id, None, DEFAULT_BYTES);
+    let answer = match server.fitted(output, id, None, DEFAULT_BYTES) {
+        Ok(answer) => answer,
+        Err(error) => return failure(&error, Advice::default()),
+    };
     let is_part = answer.contains_key("report") || answer.contains_key("shortened");
     let mut result = success(answer, is_part.then(|| report_link(id)));
     result.content.extend(pictures(output));
@@ -128,7 +131,7 @@ fn success(answer: Map<String, Value>, link: Option<Resource>) -> CallToolResult
 }
 
 pub fn failure(error: &ToolError, advice: Advice) -> CallToolResult {
-    let mut body = json!({ "error": error.to_string() });
+    let mut body = json!({ "error": error.to_string(), "error_class": error.class() });
     if let Some(hint) = advice.hint {
         body["hint"] = json!(hint);
     }

@@ -154,6 +154,8 @@ pub struct ScoreReport {
     pub shots: Option<Vec<u64>>,
     /// Which frames of the two files every pair holds.
     pub steps: visus_media::Steps,
+    /// What detectors found in the distorted video.
+    pub findings: Vec<visus_diagnose::Finding>,
 }
 
 impl ScoreReport {
@@ -169,6 +171,14 @@ impl ScoreReport {
     /// What `visus_report` writes.
     pub fn view<'a>(&'a self, id: &'a str) -> View<'a> {
         View::new(&self.facts, &self.outcome).with_precision(self.precision).of_job(id)
+    }
+
+    /// What detectors found, in words, the most certain first; few, so that an answer stays short.
+    pub fn warning_texts(&self) -> Vec<String> {
+        const MOST: usize = 4;
+        let mut sorted: Vec<_> = self.findings.iter().collect();
+        sorted.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        sorted.into_iter().take(MOST).map(|finding| finding.text.clone()).collect()
     }
 
     /// The pairs with which shots begin: as pairing has seen them, or else as far as motion shows them.

@@ -68,6 +68,7 @@ fn report(frames: u64, score: impl Fn(u64) -> f64) -> ScoreReport {
         detail: Detail::Auto,
         shots: None,
         steps: visus_media::Steps::default(),
+        findings: Vec::new(),
     }
 }
 

@@ -131,6 +131,13 @@ impl Roots {
         Ok((Opened { path, file }, allowed.then_some(folder)))
     }
 
+    /// The names in a folder under a root, at most so many. Says nothing about what they stand for.
+    pub fn names(&self, folder: &str, most: usize) -> Result<(PathBuf, Vec<String>), PathError> {
+        let path = self.resolve(folder)?;
+        let names = walk::names(&path, most)?;
+        Ok((path, names))
+    }
+
     /// A file to be written, in an opened folder that the operator allowed. What exists is refused unless it may be
     /// overwritten, and a source always.
     pub fn create(&self, name: &str, overwrite: bool, source: &File) -> Result<Output, PathError> {

@@ -1,6 +1,11 @@
 //! Opening a resolved path where folders cannot be opened one from another: open, then look whether the path still
 //! leads where it did.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this system opens no folder from another; every name is compared again after it was opened"
+)]
+
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -21,6 +26,15 @@ pub fn open_regular(path: &Path) -> Result<File, PathError> {
         return Err(PathError::NotRegular(shown(path)));
     }
     Ok(file)
+}
+
+/// The names in a folder, at most so many.
+pub fn names(path: &Path, most: usize) -> Result<Vec<String>, PathError> {
+    let entries = std::fs::read_dir(path).map_err(|_| PathError::Absent(shown(path)))?;
+    if resolve::resolve(path) != path {
+        return Err(PathError::Absent(shown(path)));
+    }
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).take(most).collect())
 }
 
 /// Folders cannot be kept open here; names are compared once more when they are used.

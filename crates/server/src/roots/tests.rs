@@ -88,8 +88,11 @@ fn a_link_swapped_in_after_the_check_gains_nothing() {
     std::fs::write(place.outside.join("a.yuv"), b"secret").unwrap();
     symlink(&place.outside, place.inside.join("sub")).unwrap();
     assert!(walk::open_regular(&resolved).is_err(), "a folder became a link");
+    assert!(walk::names(&place.inside.join("sub"), 10).is_err(), "names of another folder are not told");
     std::fs::remove_file(place.inside.join("sub")).unwrap();
     std::fs::create_dir(place.inside.join("sub")).unwrap();
+    assert_eq!(place.roots.names(&text(&place.inside.join("sub")), 10).unwrap().1, Vec::<String>::new());
+    assert_eq!(place.roots.names(&text(&place.inside), 10).unwrap().1, ["sub"]);
     symlink(place.outside.join("a.yuv"), place.inside.join("sub/a.yuv")).unwrap();
     assert!(walk::open_regular(&resolved).is_err(), "the file became a link");
 }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 use std::time::{Duration, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
 use super::list::{Listed, not_a_folder};
@@ -25,6 +25,18 @@ pub type Folder = OwnedFd;
 /// The same with the folder that it lies in.
 pub fn open_with_folder(path: &Path) -> Result<(File, Folder), PathError> {
     open(path).map_err(|fault| path_error(path, fault))
+}
+
+/// The names in a folder that is opened part by part, like a file; at most so many.
+pub fn names(path: &Path, most: usize) -> Result<Vec<String>, PathError> {
+    let read = || {
+        let (folder, _) = parent(&path.join("entry"))?;
+        let readable = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let entries = Dir::new(openat(&folder, ".", readable, Mode::empty())?)?;
+        let names = entries.flatten().filter_map(|entry| Some(entry.file_name().to_str().ok()?.to_owned()));
+        Ok(names.filter(|name| name != "." && name != "..").take(most).collect())
+    };
+    read().map_err(|fault| path_error(path, fault))
 }
 
 /// What stands under a name that is to be written.

@@ -75,9 +75,7 @@ fn misnamed<'a>(tool: &Tool, given: &'a Answer, key: &str) -> Option<(&'a str, &
 /// A file beside the one that is not there, with a similar name.
 fn similar_file(server: &Server, path: &str) -> Option<String> {
     let (folder, name) = (Path::new(path).parent()?, Path::new(path).file_name()?.to_str()?);
-    let folder = server.roots().resolve(folder.to_str()?).ok()?;
-    let entries = std::fs::read_dir(&folder).ok()?.flatten().take(MOST_FILES);
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let (folder, names) = server.roots().names(folder.to_str()?, MOST_FILES).ok()?;
     let near = nearest(name, names.iter().map(String::as_str))?;
     Some(format!("did you mean {}?", quoted_text(&folder.join(near).to_string_lossy())))
 }

@@ -88,6 +88,9 @@ struct JobAnswer {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// request, not_comparable, video, failed or timed_out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_class: Option<&'static str>,
     /// The tool's answer, once it is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Answer>,
@@ -120,8 +123,8 @@ const FACTS_BYTES: usize = 700;
 
 impl JobAnswer {
     fn new(view: &View) -> Self {
-        let error = match &view.status {
-            Status::Failed(error) => Some(error.to_string()),
+        let failure = match &view.status {
+            Status::Failed(error) => Some(error),
             _ => None,
         };
         Self {
@@ -132,7 +135,8 @@ impl JobAnswer {
             age_s: seconds(view.age.as_secs_f64()),
             ran_s: view.ran.map(|ran| seconds(ran.as_secs_f64())),
             expires_in_s: view.expires_in.map(|left| left.as_secs()),
-            error,
+            error: failure.map(ToString::to_string),
+            error_class: failure.map(ToolError::class),
             result: None,
         }
     }
@@ -143,7 +147,7 @@ pub fn get(server: &Server, owner: &Owner, id: &str, detail: Option<Detail>) -> 
     let view = server.jobs().get(owner, id)?;
     let mut job = JobAnswer::new(&view);
     if let Status::Done(output) = &view.status {
-        job.result = Some(server.fitted(output, id, detail, DEFAULT_BYTES - FACTS_BYTES));
+        job.result = Some(server.fitted(output, id, detail, DEFAULT_BYTES - FACTS_BYTES)?);
     }
     answer(&job)
 }

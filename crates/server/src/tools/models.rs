@@ -1,11 +1,13 @@
 //! `list_models` and `describe_model`: which models there are, and what one consists of.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use visus_engine::model::{BUILTIN, Builtin};
 use visus_engine::{ModelSpec, NamedModel};
+use visus_video::budget::Budget;
 
 use super::field::{Field, Kind};
 use super::fit::{DEFAULT_BYTES, fit};
@@ -106,6 +108,10 @@ struct ModelDescription {
 const EXTENSIONS: [&str; 2] = ["json", "onnx"];
 /// Folders are searched so deep, and so many files are listed.
 const MAX_DEPTH: usize = 4;
+/// Bytes of memory for each byte of a model's text, while it is parsed.
+const PARSED: u64 = 32;
+/// How long a description waits for memory.
+const PATIENCE: Duration = Duration::from_secs(20);
 const MAX_FILES: usize = 1000;
 
 /// A model that is listed.
@@ -150,6 +156,10 @@ fn list(folders: &[PathBuf], roots: &Roots) -> Result<Answer, ToolError> {
     answer(&ModelList { models: entries(folders, roots).iter().map(Entry::listed).collect() })
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the operator's model folders are listed; a model is opened through the roots"
+)]
 fn entries(folders: &[PathBuf], roots: &Roots) -> Vec<Entry> {
     let mut files = Vec::new();
     for folder in folders {
@@ -167,6 +177,10 @@ fn entries(folders: &[PathBuf], roots: &Roots) -> Vec<Entry> {
 }
 
 /// Files that may not be read are not listed either.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the operator's model folders are listed; a model is opened through the roots"
+)]
 fn collect(folder: &Path, depth: usize, roots: &Roots, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -265,6 +279,10 @@ fn ambiguous(name: &str, matching: &[Entry]) -> ToolError {
 fn load(opened: Opened) -> Result<NamedModel, ToolError> {
     use std::io::Read;
     let label = cleaned(&opened.path.to_string_lossy());
+    // Beside the queue, so many at once as there is room for: a parsed model takes many times its text.
+    let length = opened.file.metadata().map_or(0, |facts| facts.len()).min(crate::engines::MAX_MODEL_BYTES);
+    let room = Budget::process().wait(length * PARSED, &format!("model {label}"), PATIENCE, &|| false);
+    let _room = room?;
     let mut text = String::new();
     let read = opened.file.take(crate::engines::MAX_MODEL_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| ToolError::Failed(format!("model {label}: {error}")))?;

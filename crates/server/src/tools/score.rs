@@ -30,6 +30,7 @@ pub const VMAF_SCORE: Tool = Tool {
         "series",
         "frames",
         "comparability",
+        "warnings",
         "notes",
         "report",
     ],
@@ -44,7 +45,7 @@ pub const VMAF_SCORE_ENCODED: Tool = Tool {
     hints: READS,
     fields: || Names::Encoded.fields(),
     answer: schema::of::<ScoreAnswer>,
-    shows: &["verdict", "pooled_metrics", "comparability"],
+    shows: &["verdict", "pooled_metrics", "comparability", "warnings"],
     run: Run::Work(|server, values| prepare(&VMAF_SCORE_ENCODED, Names::Encoded, server, values)),
 };
 
@@ -85,6 +86,8 @@ struct ScoreAnswer {
     frames: Vec<Value>,
     /// Encoded files: can the score be trusted?
     comparability: Map<String, Value>,
+    /// Faults that the score does not show.
+    warnings: Vec<Value>,
     /// Warnings and advice.
     notes: Vec<Value>,
     /// What made the score.

@@ -120,7 +120,7 @@ impl ScoreArgs {
         Ok(Pairing {
             sync: values.text("sync").and_then(|text| text.parse().ok()),
             scale: values.has("scale").then(|| self.scale()).transpose()?,
-            scaler: Default::default(),
+            scaler: values.text("scaler").and_then(|text| text.parse().ok()).unwrap_or_default(),
             force: values.flag("force"),
             hwaccel: None,
             decoders: decoders(config.launcher.clone(), config.limits.subprocess, config.limits.job),

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use visus_diagnose::Finding;
 use visus_media::still::within;
 use visus_media::worst::{Chosen, ShowOptions, WorstFrame, scores_of, select, show};
 use visus_media::{MediaError, Shape};
@@ -33,7 +34,7 @@ pub const DESCRIBE_WORST_FRAMES: Tool = Tool {
     hints: READS,
     fields,
     answer: schema::of::<WorstAnswer>,
-    shows: &["frames", "score", "notes"],
+    shows: &["frames", "score", "warnings", "notes"],
     run: Run::Work(prepare),
 };
 
@@ -59,13 +60,16 @@ fn fields() -> &'static [Field] {
 struct WorstAnswer {
     /// Null: measurements describe the frames, not a model.
     model_id: Option<String>,
-    /// Worst first.
+    /// Those with a fault that detectors name, then the lowest scores.
     frames: Vec<WorstEntry>,
     /// Name of the score.
     score: String,
     /// Model that scored.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    /// Faults of the video that the score does not show, or does not name, with their frames.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// Warnings and advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
@@ -149,14 +153,14 @@ impl Again {
     fn show(
         self,
         chosen: &[Chosen],
-        score_name: &str,
+        named: (&str, &[Finding]),
         context: &Context,
     ) -> Result<Vec<WorstFrame>, ToolError> {
         let limit = self.videos.pairing.decoders.limit;
         let opened = Prepared::new(self.videos, &self.models, &context.cancel).and_then(Prepared::open);
         let mut videos = opened.map_err(|error| tool_error(error, limit))?;
         videos.pass_over_skipped().map_err(|error| ToolError::failed(&error))?;
-        let shown = pictures(&mut *videos.reference, &mut *videos.distorted, chosen, score_name, context);
+        let shown = pictures(&mut *videos.reference, &mut *videos.distorted, chosen, named, context);
         shown.map_err(|error| match error {
             ToolError::Failed(text) => ToolError::Failed(videos.pair.name(&text)),
             other => other,
@@ -168,12 +172,13 @@ fn pictures(
     reference: &mut dyn Source,
     distorted: &mut dyn Source,
     chosen: &[Chosen],
-    score_name: &str,
+    (score_name, findings): (&str, &[Finding]),
     context: &Context,
 ) -> Result<Vec<WorstFrame>, ToolError> {
     let range = reference.info().range.unwrap_or(ColourRange::Limited);
     let shape = Shape { format: *reference.format(), range };
-    let options = ShowOptions { shape, side: SIDE, score_name: score_name.to_owned() };
+    let options =
+        ShowOptions { shape, side: SIDE, score_name: score_name.to_owned(), findings: findings.to_vec() };
     let report = |done: usize| {
         context.progress(done as u64, Some(chosen.len() as u64), "looking at the worst frames");
         !context.cancel.is_fired()
@@ -191,9 +196,9 @@ fn run(server: &Server, task: ScoreTask, count: usize, context: &Context) -> Res
     let column = report.view("").main_column().map(|column| column.name().to_owned());
     let column = column
         .ok_or_else(|| ToolError::Refused("there is no score to judge frames by; give a model".to_owned()))?;
-    let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), count);
+    let chosen = select(&scores_of(&report.outcome, &column), &report.shots(), &report.findings, count);
     let shown_name = if column.starts_with("vmaf") { "VMAF" } else { &column };
-    let mut frames = again.show(&chosen, shown_name, context)?;
+    let mut frames = again.show(&chosen, (shown_name, &report.findings), context)?;
     for frame in &mut frames {
         let png = within(std::mem::take(&mut frame.png), MOST_PICTURE);
         frame.png = png.map_err(|error| ToolError::Failed(error.to_string()))?;
@@ -212,8 +217,7 @@ fn written(
     let folder = server.pictures().map_err(fail)?;
     let mut listed = Vec::new();
     for frame in &frames {
-        let path = folder.path().join(format!("frame_{:06}.png", frame.index));
-        std::fs::write(&path, &frame.png).map_err(fail)?;
+        let path = folder.write(&format!("frame_{:06}.png", frame.index), &frame.png).map_err(fail)?;
         listed.push(WorstEntry::new(frame, report, column, &path));
     }
     let worst = WorstAnswer {
@@ -221,6 +225,7 @@ fn written(
         frames: listed,
         score: column.to_owned(),
         model: report.facts.provenance.models.first().map(|model| model.label.clone()),
+        warnings: report.warning_texts(),
         notes: report.facts.notes.clone(),
         sections: answer(&report.facts.sections)?,
     };

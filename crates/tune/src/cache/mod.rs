@@ -4,6 +4,11 @@
 //! one or none, whoever is killed when. Work on one key is done by one process at a time, under a file lock that the
 //! system releases when its holder dies. When the folder outgrows its limit, what was not used for longest goes first.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "works in folders of its own, or on files that the command line named"
+)]
+
 mod store;
 
 pub use store::{Cleared, Entry, Usage};
@@ -119,17 +124,7 @@ impl Cache {
 
     /// The default folder of the cache: `VISUS_CACHE_DIR`, else the user's cache folder.
     pub fn usual_folder() -> Option<PathBuf> {
-        let variable =
-            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let system = || {
-            if cfg!(windows) {
-                return variable("LOCALAPPDATA");
-            }
-            let home = variable("HOME");
-            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-            variable("XDG_CACHE_HOME").or_else(|| home.map(|home| home.join(folder)))
-        };
-        variable("VISUS_CACHE_DIR").or_else(|| system().map(|folder| folder.join("visus")))
+        visus_scoring::cache_folder()
     }
 
     /// The default limit: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].

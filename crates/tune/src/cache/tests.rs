@@ -112,3 +112,16 @@ fn writers_and_a_clearer_do_not_disturb_each_other() {
         }
     });
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_others_may_write_to_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("cache");
+    Cache::open(&folder, 1 << 20).unwrap();
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = Cache::open(&folder, 1 << 20).unwrap_err().chain();
+    assert!(refused.contains("cache"), "{refused}");
+}

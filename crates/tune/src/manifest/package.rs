@@ -1,5 +1,10 @@
 //! The files of a ladder: every rendition encoded whole and fragmented, with playlists and a description beside them.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "works in folders of its own, or on files that the command line named"
+)]
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -15,8 +15,8 @@ use crate::{
     write_y4m, y4m_seekable, y4m_stream,
 };
 
-/// Reads bytes as Y4M.
-pub fn y4m(data: &[u8]) {
+/// Reads bytes as Y4M. Says how that ended.
+pub fn y4m(data: &[u8]) -> String {
     let bytes = Cursor::new(data.to_vec());
     let file = Outcome::read(y4m_seekable("f", bytes.clone()), data.len());
     assert_eq!(file, Outcome::read(y4m_stream("f", bytes.clone()), data.len()), "file and pipe differ");
@@ -30,12 +30,13 @@ pub fn y4m(data: &[u8]) {
         let again = Outcome::read(y4m_seekable("copy", Cursor::new(copy)), length);
         again.is_whole_copy_of(&file);
     }
+    file.words()
 }
 
-/// Reads bytes as raw video; the first five choose the format.
-pub fn raw_yuv(data: &[u8]) {
-    let Some((choice, data)) = data.split_first_chunk::<5>() else { return };
-    let Some((format, wanted)) = raw_format(choice) else { return };
+/// Reads bytes as raw video; the first five choose the format. Says how that ended.
+pub fn raw_yuv(data: &[u8]) -> String {
+    let Some((choice, data)) = data.split_first_chunk::<5>() else { return "no format".to_owned() };
+    let Some((format, wanted)) = raw_format(choice) else { return "no such format".to_owned() };
     let bytes = Cursor::new(data.to_vec());
     let rounding = match raw_seekable("f", bytes.clone(), format, wanted) {
         Ok(reader) => reader.info().rounding.unwrap_or(ChromaRounding::Up),
@@ -54,6 +55,7 @@ pub fn raw_yuv(data: &[u8]) {
     write_raw(&mut copy, rounding, &file.frames).expect("memory takes all");
     let length = copy.len();
     Outcome::read(raw_seekable("copy", Cursor::new(copy), format, rounding), length).is_whole_copy_of(&file);
+    file.words()
 }
 
 fn raw_format(choice: &[u8; 5]) -> Option<(Format, ChromaRounding)> {
@@ -76,6 +78,11 @@ impl Outcome {
         let mut outcome = Self { format: None, frames: Vec::new(), end: None };
         outcome.end = opened.and_then(|reader| outcome.read_all(reader, length)).err().map(|e| e.to_string());
         outcome
+    }
+
+    fn words(&self) -> String {
+        let chroma = self.format.map(|format| (format.chroma(), format.depth() > 8));
+        format!("{chroma:?}, frames: {}, {:?}", !self.frames.is_empty(), self.end).replace('"', "")
     }
 
     fn read_all(&mut self, mut reader: Reader, length: usize) -> Result<(), ReadError> {

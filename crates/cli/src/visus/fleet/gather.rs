@@ -111,7 +111,8 @@ fn join(folder: &PlanFolder, plan: &Plan, place: usize, pair: &PlannedPair) -> R
         (false, Some((_, report))) => report,
         (_, last) => {
             reports.extend(last);
-            part::merge(reports, false, &crate::visus::merge::join_pairing)
+            let join_pairing = &crate::visus::merge::join_pairing;
+            part::merge(reports, false, join_pairing, &visus_scoring::join_diagnosis)
                 .with_context(|| pair.distorted.display().to_string())?
         }
     };

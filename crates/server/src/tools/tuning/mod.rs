@@ -12,7 +12,9 @@ use visus_tune::cache::Cache;
 use visus_tune::encoders::{self, Choices};
 use visus_tune::samples::SamplePlan;
 use visus_tune::shots::{DetectSettings, PredictSettings};
-use visus_tune::{Judge, Lab, OutputFile, Pooling, RawShape, Source, Tools, TuneError, looks_raw};
+use visus_tune::{
+    Judge, Lab, OutputFile, Pooling, RawShape, Source, Tools, TuneError, is_pix_fmt, looks_raw,
+};
 
 use super::field::Values;
 use super::offer::Toolset;
@@ -110,6 +112,10 @@ impl Request {
         let model = Some(model(&values, server.roots())?);
         let targets = targets(&values)?;
         let raw = raw_shape(tool, &values, &source.path)?;
+        if let Some(name) = values.text("pix_fmt").filter(|name| !is_pix_fmt(name)) {
+            let reason = "must be yuv420p, yuv422p or yuv444p, with 10le, 12le or 16le for more bits";
+            return Err(ToolError::invalid("pix_fmt", &json!(name), reason));
+        }
         if let Some(encoder) = values.text("encoder") {
             encoders::by_name(encoder)
                 .map_err(|error| ToolError::invalid("encoder", &json!(encoder), error.to_string()))?;

@@ -1,0 +1,337 @@
+//! Statistics of a pair on a grid of cells, from a sample of the rows.
+//!
+//! A cell is a square of 8, 16, 32 or 64 luma samples, so that a picture has at most about 128 columns of them. In each row of
+//! cells four neighbouring picture rows are read (two even, two odd, so that fields can be told apart), which is half of
+//! the picture at 640x360, a quarter at 1080p and an eighth at 4K. Everything that detectors know of a picture's
+//! samples is summed up here, in one walk over those rows.
+
+use visus_video::{Frame, Plane, PlaneView, Sample};
+
+/// Picture rows that are read in each row of cells.
+const LINES: usize = 4;
+/// Columns that are summed at once.
+const LANES: usize = 8;
+/// Most columns of cells.
+const MOST_COLUMNS: usize = 128;
+
+/// Where the cells lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    /// Side of a cell in luma samples.
+    pub cell: usize,
+    pub columns: usize,
+    pub rows: usize,
+}
+
+impl Grid {
+    pub fn of(width: usize, height: usize) -> Self {
+        let cell = [8, 16, 32].into_iter().find(|cell| width / cell <= MOST_COLUMNS).unwrap_or(64);
+        Self { cell, columns: width / cell, rows: height / cell }
+    }
+
+    pub fn len(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    /// The first of the picture rows that are read for a row of cells; it is even.
+    pub fn first_line(&self, row: usize) -> usize {
+        row * self.cell + self.cell / 2 - LINES / 2
+    }
+}
+
+/// Sums over a picture's second differences in one direction: of the reference, the distorted picture, and both together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Detail {
+    pub reference: f64,
+    pub distorted: f64,
+    pub product: f64,
+    pub count: f64,
+}
+
+/// What is known of each cell, luma on the scale of 8 bits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cells {
+    /// Mean luma of reference and distorted picture.
+    pub mean: [Vec<f32>; 2],
+    /// Variance of luma within the cell, of both.
+    pub variance: [Vec<f32>; 2],
+    /// Covariance of the two.
+    pub covariance: Vec<f32>,
+    /// Mean chroma, less the neutral level: first Cb, then Cr, each of reference and distorted picture. Empty without chroma.
+    pub chroma: [[Vec<f32>; 2]; 2],
+    /// Second differences along rows and along columns.
+    pub across: Detail,
+    pub down: Detail,
+    /// Squared error in even and in odd picture rows, and samples in each.
+    pub field_error: [f64; 2],
+    pub field_count: f64,
+    /// How far the histogram of levels departs from a smooth one, of both pictures: 0 to 2.
+    pub roughness: [f64; 2],
+    /// Steps at the borders of blocks of eight over steps elsewhere, of both pictures.
+    pub block_steps: [f64; 2],
+}
+
+/// Sums over one cell's rows, as integers.
+#[derive(Clone, Copy, Default)]
+struct CellSums {
+    sum: [i32; 2],
+    square: [i64; 2],
+    product: i64,
+}
+
+/// The four rows of both pictures, on one integer scale.
+struct Lines {
+    rows: [[Vec<i16>; LINES]; 2],
+    /// Levels of 8 bits for one step of the scale.
+    unit: f32,
+}
+
+impl Lines {
+    fn new(width: usize, depth: u8) -> Self {
+        let rows = || std::array::from_fn(|_| vec![0i16; width]);
+        // More than 10 bits would overflow sums of squares, and tell nothing.
+        Self { rows: [rows(), rows()], unit: if depth > 8 { 0.25 } else { 1.0 } }
+    }
+
+    fn read(&mut self, side: usize, plane: PlaneView<'_>, first: usize, depth: u8) {
+        match plane {
+            PlaneView::U8(plane) => fill(&mut self.rows[side], plane, first, |sample| i16::from(sample)),
+            PlaneView::U16(plane) => {
+                let (up, down) = (10u8.saturating_sub(depth), depth.saturating_sub(10));
+                let convert = move |sample: u16| ((u32::from(sample) << up) >> down).min(1023) as i16;
+                fill(&mut self.rows[side], plane, first, convert);
+            }
+        }
+    }
+}
+
+fn fill<T: Sample>(
+    rows: &mut [Vec<i16>; LINES],
+    plane: Plane<'_, T>,
+    first: usize,
+    convert: impl Fn(T) -> i16,
+) {
+    for (line, row) in rows.iter_mut().enumerate() {
+        row.iter_mut().zip(plane.row(first + line)).for_each(|(to, from)| *to = convert(*from));
+    }
+}
+
+impl Cells {
+    /// Of two pictures of one format; `None` where the picture is too small to say anything.
+    pub fn of(grid: &Grid, reference: &Frame, distorted: &Frame) -> Option<Self> {
+        let format = *reference.format();
+        let (width, depth) = (format.width(), format.depth());
+        if grid.columns < 4 || grid.rows < 4 {
+            return None;
+        }
+        let mut cells = Self::default();
+        let mut lines = Lines::new(width, depth);
+        let mut totals = Totals { histogram: [vec![0; 256], vec![0; 256]], ..Totals::default() };
+        let mut sums = vec![CellSums::default(); grid.columns];
+        for row in 0..grid.rows {
+            let first = grid.first_line(row);
+            lines.read(0, reference.plane(0), first, depth);
+            lines.read(1, distorted.plane(0), first, depth);
+            sums.fill(CellSums::default());
+            totals.add_band(&lines, grid, &mut sums);
+            cells.push_band(&sums, grid, lines.unit);
+        }
+        totals.write(&mut cells, lines.unit);
+        for plane in 1..format.planes() {
+            cells.chroma[plane - 1] = [reference, distorted].map(|frame| chroma_means(grid, frame, plane));
+        }
+        Some(cells)
+    }
+
+    pub fn has_chroma(&self) -> bool {
+        !self.chroma[0][0].is_empty()
+    }
+
+    fn push_band(&mut self, sums: &[CellSums], grid: &Grid, unit: f32) {
+        let count = (grid.cell * LINES) as f32;
+        let square = unit * unit;
+        for sums in sums {
+            let mean = sums.sum.map(|sum| sum as f32 / count);
+            for side in 0..2 {
+                let variance = sums.square[side] as f32 / count - mean[side] * mean[side];
+                self.mean[side].push(mean[side] * unit);
+                self.variance[side].push((variance * square).max(0.0));
+            }
+            self.covariance.push((sums.product as f32 / count - mean[0] * mean[1]) * square);
+        }
+    }
+}
+
+/// Sums over the whole picture.
+#[derive(Default)]
+struct Totals {
+    across: [i64; 3],
+    down: [i64; 3],
+    detail_count: i64,
+    field_error: [i64; 2],
+    field_count: i64,
+    histogram: [Vec<u32>; 2],
+    steps: [[i64; LANES]; 2],
+    step_count: i64,
+}
+
+impl Totals {
+    fn add_band(&mut self, lines: &Lines, grid: &Grid, sums: &mut [CellSums]) {
+        let per_cell = grid.cell / LANES;
+        let [reference, distorted] = &lines.rows;
+        for (column, cell) in sums.iter_mut().enumerate() {
+            for part in 0..per_cell {
+                let at = column * grid.cell + part * LANES;
+                for line in 0..LINES {
+                    let error = cell.add(chunk(&reference[line], at), chunk(&distorted[line], at));
+                    self.field_error[line % 2] += i64::from(error);
+                }
+            }
+        }
+        self.field_count += (LINES / 2 * grid.columns * grid.cell) as i64;
+        let end = grid.columns * grid.cell;
+        for line in [1, 2] {
+            self.add_detail(&lines.rows, line, end);
+        }
+        for side in 0..2 {
+            self.add_steps(side, &lines.rows[side][1], end);
+            self.add_levels(side, &lines.rows[side][1], lines.unit);
+        }
+        self.step_count += (end / LANES - 1) as i64;
+    }
+
+    /// Second differences of one picture row, its first and last samples left out.
+    #[inline(always)]
+    fn add_detail(&mut self, rows: &[[Vec<i16>; LINES]; 2], line: usize, end: usize) {
+        let mut at = LANES;
+        while at + 2 * LANES <= end {
+            let [r, d] = [0, 1].map(|side| {
+                let row = &rows[side][line];
+                let (left, here, right) = (chunk(row, at - 1), chunk(row, at), chunk(row, at + 1));
+                let (above, below) = (chunk(&rows[side][line - 1], at), chunk(&rows[side][line + 1], at));
+                let second = |a: &[i16; LANES], b: &[i16; LANES]| -> [i16; LANES] {
+                    std::array::from_fn(|i| 2 * here[i] - a[i] - b[i])
+                };
+                (second(left, right), second(above, below))
+            });
+            add_products(&mut self.across, &r.0, &d.0);
+            add_products(&mut self.down, &r.1, &d.1);
+            self.detail_count += LANES as i64;
+            at += LANES;
+        }
+    }
+
+    /// Steps from sample to sample in one picture row, by their place in a block of eight.
+    fn add_steps(&mut self, side: usize, row: &[i16], end: usize) {
+        let mut steps = [0i32; LANES];
+        let mut at = 0;
+        while at + 2 * LANES <= end {
+            let (here, next) = (chunk(row, at), chunk(row, at + 1));
+            for i in 0..LANES {
+                steps[i] += i32::from((next[i] - here[i]).abs().min(128));
+            }
+            at += LANES;
+        }
+        self.steps[side].iter_mut().zip(steps).for_each(|(all, new)| *all += i64::from(new));
+    }
+
+    /// Levels of every second sample.
+    fn add_levels(&mut self, side: usize, row: &[i16], unit: f32) {
+        let down = if unit < 1.0 { 2 } else { 0 };
+        for sample in row.iter().step_by(2) {
+            self.histogram[side][usize::from((*sample >> down) as u8)] += 1;
+        }
+    }
+
+    fn write(&self, cells: &mut Cells, unit: f32) {
+        let square = f64::from(unit * unit);
+        let detail = |sums: [i64; 3]| Detail {
+            reference: sums[0] as f64 * square,
+            distorted: sums[1] as f64 * square,
+            product: sums[2] as f64 * square,
+            count: self.detail_count as f64,
+        };
+        cells.across = detail(self.across);
+        cells.down = detail(self.down);
+        cells.field_error = self.field_error.map(|error| error as f64 * square);
+        cells.field_count = self.field_count as f64;
+        let samples = (self.step_count.max(1) * LANES as i64) as f64;
+        cells.roughness = [0, 1].map(|side| roughness(&self.histogram[side]));
+        cells.block_steps = self.steps.map(|steps| {
+            let border = steps[LANES - 1] as f64;
+            let inside = steps[..LANES - 1].iter().sum::<i64>() as f64 / (LANES - 1) as f64;
+            (border + samples * 0.02) / (inside + samples * 0.02)
+        });
+    }
+}
+
+/// Departure of a histogram, a little smoothed, from the same much smoothed: a picture that was reduced to few levels has peaks.
+fn roughness(histogram: &[u32]) -> f64 {
+    let mean = |at: usize, far: usize| {
+        let around = &histogram[at.saturating_sub(far)..(at + far + 1).min(histogram.len())];
+        f64::from(around.iter().sum::<u32>()) / around.len() as f64
+    };
+    let total = f64::from(histogram.iter().sum::<u32>().max(1));
+    (0..histogram.len()).map(|at| (mean(at, 1) - mean(at, 9)).abs()).sum::<f64>() / total
+}
+
+#[inline(always)]
+fn chunk(row: &[i16], at: usize) -> &[i16; LANES] {
+    row[at..at + LANES].try_into().unwrap_or(&[0; LANES])
+}
+
+#[inline(always)]
+fn add_products(sums: &mut [i64; 3], a: &[i16; LANES], b: &[i16; LANES]) {
+    let dot = |a: &[i16; LANES], b: &[i16; LANES]| -> i32 {
+        (0..LANES).map(|i| i32::from(a[i]) * i32::from(b[i])).sum()
+    };
+    sums[0] += i64::from(dot(a, a));
+    sums[1] += i64::from(dot(b, b));
+    sums[2] += i64::from(dot(a, b));
+}
+
+impl CellSums {
+    /// Adds a few samples of both pictures and gives the sum of their squared differences.
+    #[inline(always)]
+    fn add(&mut self, a: &[i16; LANES], b: &[i16; LANES]) -> i32 {
+        let dot = |a: &[i16; LANES], b: &[i16; LANES]| -> i32 {
+            (0..LANES).map(|i| i32::from(a[i]) * i32::from(b[i])).sum()
+        };
+        let sum = |a: &[i16; LANES]| -> i32 { a.iter().map(|sample| i32::from(*sample)).sum() };
+        let (aa, bb, ab) = (dot(a, a), dot(b, b), dot(a, b));
+        self.sum[0] += sum(a);
+        self.sum[1] += sum(b);
+        self.square[0] += i64::from(aa);
+        self.square[1] += i64::from(bb);
+        self.product += i64::from(ab);
+        aa + bb - 2 * ab
+    }
+}
+
+/// Mean of each cell in a chroma plane, from two rows in its middle, less the neutral level.
+fn chroma_means(grid: &Grid, frame: &Frame, plane: usize) -> Vec<f32> {
+    let depth = frame.format().depth();
+    let unit = 1.0 / f32::from(1u16 << (depth - 8));
+    match frame.plane(plane) {
+        PlaneView::U8(view) => plane_means(grid, view, frame, unit),
+        PlaneView::U16(view) => plane_means(grid, view, frame, unit),
+    }
+}
+
+fn plane_means<T: Sample>(grid: &Grid, plane: Plane<'_, T>, frame: &Frame, unit: f32) -> Vec<f32> {
+    let (sx, sy) = frame.format().chroma().shifts();
+    let (wide, high) = (grid.cell >> sx, grid.cell >> sy);
+    let mut means = Vec::with_capacity(grid.len());
+    for row in 0..grid.rows {
+        let first = row * high + high / 2 - 1;
+        let rows = [plane.row(first), plane.row(first + 1)];
+        for column in 0..grid.columns {
+            let sum: u32 = rows
+                .iter()
+                .map(|row| row[column * wide..][..wide].iter().map(|s| -> u32 { (*s).into() }).sum::<u32>())
+                .sum();
+            means.push(sum as f32 * unit / (2 * wide) as f32 - 128.0);
+        }
+    }
+    means
+}
