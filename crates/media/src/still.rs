@@ -2,7 +2,7 @@
 //!
 //! A number becomes a time, and ffmpeg seeks to half a frame before it: the frame that it gives first is the one. Files with
 //! an even rate need nothing but their start for that. For others the times of all packets are read once. Streams without
-//! times are decoded from their beginning.
+//! times, and transport streams, are decoded from their beginning.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -23,8 +23,10 @@ const MOST_BYTES: u64 = 128 << 20;
 /// The longest list of times that is read, in bytes: some ten million frames.
 const MOST_TIMES: u64 = 256 << 20;
 
-/// Containers that only hold a stream, without times.
-const WITHOUT_TIMES: [&str; 9] = ["h264", "hevc", "vvc", "evc", "obu", "av1", "m4v", "mpegvideo", "mjpeg"];
+/// Containers that only hold a stream, without times, and those in which a seek does not land on a key frame: what is decoded
+/// from there on lacks its references. Both are decoded from their beginning.
+const WITHOUT_SEEKING: [&str; 12] =
+    ["h264", "hevc", "vvc", "evc", "obu", "av1", "m4v", "mpegvideo", "mjpeg", "mpegts", "mpegtsraw", "mpeg"];
 
 /// Where the frames of a file are in time.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,17 +55,22 @@ impl StillIndex {
     /// Asks ffprobe.
     pub fn of(tools: &Tools, path: &Path, cancel: &Cancel) -> Result<Self, MediaError> {
         let probe = Probe::of(tools, path, cancel)?;
-        let times = match (WITHOUT_TIMES.contains(&&*probe.container), probe.frame_rate) {
+        let stream = probe.stream;
+        let times = match (WITHOUT_SEEKING.contains(&&*probe.container), probe.frame_rate) {
             (true, _) => Times::Unknown,
             (false, Some((rate, scale))) if !probe.variable_rate && rate > 0 => {
                 let step = f64::from(scale) / f64::from(rate);
-                Times::Even { first: first_time(tools, path, probe.stream, cancel)?.unwrap_or(0.0), step }
+                let first = packets(tools, path, stream, &["-read_intervals", "%+#24"], cancel)?;
+                match even(&first, step) {
+                    Some(times) => times,
+                    None => Times::Listed(all_times(tools, path, stream, cancel)?),
+                }
             }
-            _ => Times::Listed(all_times(tools, path, probe.stream, cancel)?),
+            _ => Times::Listed(all_times(tools, path, stream, cancel)?),
         };
         let turned = probe.rotation % 180 == 90;
         let (width, height) = if turned { (probe.height, probe.width) } else { (probe.width, probe.height) };
-        Ok(Self { stream: probe.stream, times, width, height })
+        Ok(Self { stream, times, width, height })
     }
 
     /// Where ffmpeg seeks to for a frame, and how many frames it passes over after that.
@@ -173,10 +180,15 @@ fn encoded(pixels: &[u8], width: usize, height: usize, how: png::Compression) ->
     Ok(out)
 }
 
-/// The earliest time among the first packets.
-fn first_time(tools: &Tools, path: &Path, stream: u64, cancel: &Cancel) -> Result<Option<f64>, MediaError> {
-    let listed = packets(tools, path, stream, &["-read_intervals", "%+#24"], cancel)?;
-    Ok(listed.into_iter().reduce(f64::min))
+/// The times of a file whose first packets are where an even rate puts them. Not every file that claims one has it.
+fn even(first_packets: &[f64], step: f64) -> Option<Times> {
+    const OFF: f64 = 0.2;
+    let first = first_packets.iter().copied().reduce(f64::min)?;
+    let is_even = |time: &f64| {
+        let steps = (time - first) / step;
+        (steps - steps.round()).abs() < OFF
+    };
+    first_packets.iter().all(is_even).then_some(Times::Even { first, step })
 }
 
 fn all_times(tools: &Tools, path: &Path, stream: u64, cancel: &Cancel) -> Result<Vec<f64>, MediaError> {
@@ -204,9 +216,10 @@ fn packets(
     Ok(String::from_utf8_lossy(&bytes).lines().filter_map(shown_time).collect())
 }
 
-/// `1.040000,K__`; a `D` says that the packet is decoded and not shown.
+/// `1.040000,K__`, and perhaps more; a `D` among the flags says that the packet is decoded and not shown.
 fn shown_time(line: &str) -> Option<f64> {
-    let (time, flags) = line.trim().split_once(',')?;
+    let mut fields = line.trim().split(',');
+    let (time, flags) = (fields.next()?, fields.next()?);
     let time: f64 = time.parse().ok()?;
     (time.is_finite() && !flags.contains('D')).then_some(time)
 }
@@ -291,5 +304,14 @@ mod tests {
         assert_eq!(shown_time("1.040000,K__"), Some(1.04));
         assert_eq!(shown_time("-0.080000,KD_"), None);
         assert_eq!(shown_time("N/A,K__"), None);
+        assert_eq!(shown_time("3.080000,K_,MPEGTS Stream ID,224"), Some(3.08));
+    }
+
+    #[test]
+    fn a_rate_that_only_seems_even_is_not_trusted() {
+        let reordered = [3.0, 3.16, 3.08, 3.04, 3.12];
+        assert_eq!(even(&reordered, 0.04), Some(Times::Even { first: 3.0, step: 0.04 }));
+        assert_eq!(even(&[0.0, 0.056, 0.112, 0.12], 0.04), None);
+        assert_eq!(even(&[], 0.04), None);
     }
 }
