@@ -95,7 +95,7 @@ impl Lines {
 
     fn read(&mut self, side: usize, plane: PlaneView<'_>, first: usize, depth: u8) {
         match plane {
-            PlaneView::U8(plane) => fill(&mut self.rows[side], plane, first, |sample| i16::from(sample)),
+            PlaneView::U8(plane) => fill(&mut self.rows[side], plane, first, i16::from),
             PlaneView::U16(plane) => {
                 let (up, down) = (10u8.saturating_sub(depth), depth.saturating_sub(10));
                 let convert = move |sample: u16| ((u32::from(sample) << up) >> down).min(1023) as i16;

@@ -66,8 +66,11 @@ fn assert_named(found: &[Finding], kind: &str) {
     assert_eq!(found.len(), 1, "{names:?}");
 }
 
+/// A plane and what becomes of its levels.
+type LevelChange = (usize, fn(f64) -> f64);
+
 /// A change of planes' levels, for 8 and 10 bits alike.
-fn by_levels(kind: &str, changes: &[(usize, fn(f64) -> f64)]) {
+fn by_levels(kind: &str, changes: &[LevelChange]) {
     for depth in [8, 10] {
         let unit = f64::from(1u32 << (depth - 8));
         let found = faulty(depth, |frames, at| {
