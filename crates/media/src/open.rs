@@ -4,18 +4,21 @@ use std::sync::{Arc, Mutex};
 
 use visus_child::StderrTail;
 use visus_engine::{Cancel, Side};
-use visus_video::Source;
+use visus_video::{ColourRange, Source};
 
 use crate::compare::{self, Comparability, Verdict};
 use crate::control::{Control, OpenPair};
 use crate::convert::{Converter, Shape};
+use crate::error::shown;
 use crate::geometry::{self, HD, Scale, range, range_name, rgb_target};
 use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
 use crate::sync::findings::Sync;
 use crate::sync::{self, Request, Stream};
-use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Probe, Tools};
+use crate::tone::{HdrTransfer, ToneMapped};
+use crate::treatment::{self, Treatment};
+use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Opening, Probe, Tools};
 
 /// How a pair is opened.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct PairOptions {
     pub hwaccel: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
     pub skip: [u64; 2],
+    /// What is done to each before anything else.
+    pub treatments: [Treatment; 2],
     pub launch: Launch,
     /// What the pair is opened for: it stands in the sentence about a missing ffmpeg.
     pub purpose: String,
@@ -48,6 +53,7 @@ impl Default for PairOptions {
             forgive: false,
             hwaccel: None,
             skip: [0, 0],
+            treatments: Default::default(),
             launch: Launch::default(),
             purpose: "encoded video".to_owned(),
             cancel: Cancel::new(),
@@ -64,6 +70,10 @@ pub struct Probed {
     opened: [Option<Box<dyn Source>>; 2],
     upright: bool,
     rgb: RgbTarget,
+    /// What treatments do to the samples of each side, in words.
+    treated: [Vec<String>; 2],
+    /// HDR that is brought to SDR.
+    tone_map: [Option<HdrTransfer>; 2],
 }
 
 impl std::fmt::Debug for Probed {
@@ -78,9 +88,28 @@ enum Looked {
     Source(Box<dyn Source>),
 }
 
-fn look(input: &Input, tools: Option<&Tools>, cancel: &Cancel) -> Result<Looked, MediaError> {
+impl Looked {
+    fn rate(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::Probe(probe) => probe.frame_rate,
+            Self::Source(source) => source.frame_rate(),
+        }
+    }
+}
+
+fn look(
+    input: &Input,
+    treatment: &Treatment,
+    tools: Option<&Tools>,
+    cancel: &Cancel,
+) -> Result<Looked, MediaError> {
     Ok(match (input, tools) {
-        (Input::Encoded(path), Some(tools)) => Looked::Probe(Box::new(Probe::of(tools, path, cancel)?)),
+        (Input::Encoded(path) | Input::Sequence(path, _), Some(tools)) => {
+            let opening = Opening::of(input, treatment.frame_rate);
+            let named = (&*shown(path), treatment.stream);
+            Looked::Probe(Box::new(Probe::with(tools, opening, named, cancel)?))
+        }
+        (Input::Sequence(path, _), None) => return Err(MediaError::open(path, "ffmpeg was not looked for")),
         (Input::Raw(path, format), _) => Looked::Source(visus_video::open(path, Some(*format))?),
         (Input::Y4m(path) | Input::Encoded(path), _) => Looked::Source(visus_video::open(path, None)?),
     })
@@ -95,8 +124,9 @@ impl Probed {
         // Three programs are asked at once: starting one takes about as long as decoding ten frames.
         let (tools, looked) = std::thread::scope(|scope| {
             let version = scope.spawn(|| tools.clone().map(Tools::with_version).transpose());
-            let other = scope.spawn(|| look(&inputs[1], tools.as_ref(), &options.cancel));
-            let first = look(&inputs[0], tools.as_ref(), &options.cancel);
+            let other =
+                scope.spawn(|| look(&inputs[1], &options.treatments[1], tools.as_ref(), &options.cancel));
+            let first = look(&inputs[0], &options.treatments[0], tools.as_ref(), &options.cancel);
             (joined(version), (first, joined(other)))
         });
         let tools = tools?;
@@ -106,19 +136,31 @@ impl Probed {
             (Err(error), _) => return Err(error.on(Side::Reference)),
             (_, Err(error)) => return Err(error.on(Side::Distorted)),
         };
-        Self::from_looked(inputs, tools, [reference, distorted])
+        Self::from_looked(inputs, tools, [reference, distorted], options)
     }
 
     fn from_looked(
         inputs: [Input; 2],
         tools: Option<Tools>,
-        looked: [Looked; 2],
+        mut looked: [Looked; 2],
+        options: &PairOptions,
     ) -> Result<Self, MediaError> {
         let turn = |looked: &Looked| match looked {
             Looked::Probe(probe) => probe.rotation,
             Looked::Source(_) => 0,
         };
         let upright = turn(&looked[0]) != turn(&looked[1]);
+        let decode = DecodeOptions { cancel: options.cancel.clone(), ..DecodeOptions::default() };
+        let rates = [0, 1].map(|side| options.treatments[side].frame_rate.or(looked[side].rate()));
+        let mut treated = [Vec::new(), Vec::new()];
+        for (side, named) in [Side::Reference, Side::Distorted].into_iter().enumerate() {
+            let other = rates[1 - side].map(|(num, den)| f64::from(num) / f64::from(den));
+            if let (Looked::Probe(probe), Some(tools)) = (&mut looked[side], &tools) {
+                let treatment = &options.treatments[side];
+                let done = treatment.apply(probe, upright, other, (tools, &decode));
+                treated[side] = done.map_err(|error| error.on(named))?;
+            }
+        }
         let facts = |looked: &Looked| -> Result<Facts, MediaError> {
             Ok(match looked {
                 Looked::Probe(probe) => Facts::of_probe(probe, probe.format(upright)?),
@@ -132,17 +174,37 @@ impl Probed {
                 facts.range = Some(rgb.range);
             }
         }
-        let opened = looked.map(|looked| match looked {
+        let mut opened = looked.map(|looked| match looked {
             Looked::Source(source) => Some(source),
             Looked::Probe(_) => None,
         });
-        Ok(Self { inputs, tools, facts, opened, upright, rgb })
+        for (side, named) in [Side::Reference, Side::Distorted].into_iter().enumerate() {
+            if let Some(source) = opened[side].take() {
+                let done = options.treatments[side].apply_to_source(source, &mut facts[side]);
+                let (source, words) = done.map_err(|error| error.on(named))?;
+                (opened[side], treated[side]) = (Some(source), words);
+            }
+        }
+        let tone_map = [0, 1].map(|side| {
+            let wanted = options.treatments[side].tone_map;
+            facts[side].probe.as_mut().filter(|_| wanted).and_then(Probe::become_sdr)
+        });
+        Ok(Self { inputs, tools, facts, opened, upright, rgb, treated, tone_map })
+    }
+
+    /// Whether both are single pictures, or as many numbered ones: there is no start to look for.
+    pub fn are_numbered_alike(&self) -> bool {
+        let opening = |side: usize| self.facts[side].probe.as_ref().map(|probe| &probe.opening);
+        treatment::are_numbered_alike([opening(0), opening(1)])
     }
 
     /// Whether the frames of the reference are the same as in other pairs with it; not so if they are turned or converted
     /// from RGB to suit the other side.
     pub fn shares_reference(&self) -> bool {
-        let own = |probe: &Probe| probe.delivery.rgb || (self.upright && probe.rotation != 0);
+        // Deinterlacing looks at the other side's rate.
+        let own = |probe: &Probe| {
+            probe.delivery.rgb || (self.upright && probe.rotation != 0) || probe.filters.contains("bwdif")
+        };
         !self.facts[0].probe.as_ref().is_some_and(own)
     }
 
@@ -164,7 +226,10 @@ impl Probed {
 
     /// Starts decoding and pairs the first frames.
     pub fn open(mut self, options: &PairOptions) -> Result<OpenPair, MediaError> {
-        let target = geometry::target(&self.facts, options.scale, options.display)?;
+        let mut target = geometry::target(&self.facts, options.scale, options.display)?;
+        if self.tone_map[0].is_some() {
+            target.range = ColourRange::Limited;
+        }
         let halt = Cancel::new();
         let decode = DecodeOptions {
             hwaccel: options.hwaccel.clone(),
@@ -220,6 +285,7 @@ impl Probed {
             probe: self.facts[side].probe.clone(),
             range: range(&self.facts[side]),
             skip: options.skip[side],
+            crop: options.treatments[side].crop,
         });
         let tools = self.tools.clone();
         // A quick look; what it costs to set hardware up would be lost.
@@ -240,9 +306,10 @@ impl Probed {
     ) -> Result<Stream, MediaError> {
         let source = self.source(side, decode, words)?;
         let facts = &self.facts[side];
+        let mapped = self.tone_map[side].is_some();
         Ok(Stream {
             source,
-            range: range(facts),
+            range: if mapped { ColourRange::Limited } else { range(facts) },
             rate: facts.rate(),
             target,
             scaler: options.scaler,
@@ -259,15 +326,19 @@ impl Probed {
         Ok(match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
             (Some(source), ..) => source,
             (None, Some(tools), Some(probe)) => {
-                let path = self.inputs[side].path();
                 let mut decode = decode.clone();
                 if decode.hwaccel.as_deref() == Some("auto") {
-                    decode.hwaccel = Decoder::find_hardware(tools, path, probe, &decode);
+                    decode.hwaccel = Decoder::find_hardware(tools, probe, &decode);
                 }
-                let decoder = Decoder::open(tools, path, probe, &decode)?;
+                let decoder = Decoder::open(tools, probe, &decode)?;
                 *words = Some(decoder.stderr());
+                let mapped = self.tone_map[side];
+                let range = range(&self.facts[side]);
                 self.facts[side].hardware = decode.hwaccel;
-                Box::new(decoder)
+                match mapped {
+                    Some(transfer) => Box::new(ToneMapped::new(Box::new(decoder), transfer, range)),
+                    None => Box::new(decoder),
+                }
             }
             (None, tools, probe) => {
                 return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some()));
@@ -279,6 +350,8 @@ impl Probed {
     fn conversions(&self, target: Shape, scaler: Scaler) -> Vec<(Side, String)> {
         let mut all = Vec::new();
         for (side, facts) in [Side::Reference, Side::Distorted].into_iter().zip(&self.facts) {
+            let place = usize::from(side == Side::Distorted);
+            all.extend(self.treated[place].iter().map(|words| (side, words.clone())));
             if let Some(delivery) = facts.probe.as_ref().map(|probe| &probe.delivery) {
                 all.extend(delivery.note.clone().map(|note| (side, note)));
                 if delivery.rgb {
@@ -286,7 +359,9 @@ impl Probed {
                     all.push((side, format!("RGB to YUV 4:4:4 ({matrix}, {range} range)")));
                 }
             }
-            let own = Shape { format: facts.format, range: range(facts) };
+            let mapped = self.tone_map[place].is_some();
+            let own_range = if mapped { ColourRange::Limited } else { range(facts) };
+            let own = Shape { format: facts.format, range: own_range };
             let words = Converter::new(own, target, scaler).map_or(Vec::new(), |converter| converter.words());
             all.extend(words.into_iter().map(|words| (side, words)));
         }
@@ -298,10 +373,8 @@ impl Probed {
 pub fn open_one(input: &Input, launch: Launch, purpose: &str) -> Result<Box<dyn Source>, MediaError> {
     let tools = if input.is_encoded() { Some(Tools::find(launch, purpose)?) } else { None };
     let options = DecodeOptions::default();
-    match (look(input, tools.as_ref(), &options.cancel)?, tools) {
-        (Looked::Probe(probe), Some(tools)) => {
-            Ok(Box::new(Decoder::open(&tools, input.path(), &probe, &options)?))
-        }
+    match (look(input, &Treatment::default(), tools.as_ref(), &options.cancel)?, tools) {
+        (Looked::Probe(probe), Some(tools)) => Ok(Box::new(Decoder::open(&tools, &probe, &options)?)),
         (Looked::Source(source), _) => Ok(source),
         (Looked::Probe(_), None) => Err(input.inconsistent(false, true)),
     }

@@ -7,7 +7,7 @@ use visus_video::{ColourRange, Source};
 
 use crate::sync::signature::View;
 use crate::sync::thumbnails::{self, Strip, Thumbnails};
-use crate::{DecodeOptions, Decoder, Input, MediaError, Probe, Tools};
+use crate::{Crop, DecodeOptions, Decoder, Input, MediaError, Probe, Tools, crop_source};
 
 /// What a thread came to; its panic goes on here.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
@@ -20,6 +20,8 @@ pub(crate) struct Again {
     pub probe: Option<Probe>,
     pub range: ColourRange,
     pub skip: u64,
+    /// For raw and Y4M video; what ffmpeg decodes is cropped there.
+    pub crop: Option<Crop>,
 }
 
 impl Again {
@@ -32,18 +34,19 @@ impl Again {
     ) -> Result<Option<Strip>, MediaError> {
         if let (Some(probe), Some(tools)) = (&self.probe, tools) {
             let most = thumbnails::MOST + self.skip;
-            let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
+            let mut source = Decoder::open_small(tools, probe, decode, (view, most))?;
             source.skip(self.skip)?;
             return Strip::read(&mut source, self.range, &decode.cancel).map(Some);
         }
         let raw = match &self.input {
             Input::Raw(_, format) => Some(*format),
-            Input::Y4m(_) | Input::Encoded(_) => None,
+            Input::Y4m(_) | Input::Encoded(_) | Input::Sequence(..) => None,
         };
         if !self.input.path().is_file() {
             return Ok(None);
         }
-        let mut source = visus_video::open(self.input.path(), raw)?;
+        let source = visus_video::open(self.input.path(), raw)?;
+        let (mut source, _) = crop_source(source, self.crop)?;
         source.skip(self.skip)?;
         Strip::shrink(&mut *source, self.range, view, &decode.cancel)
     }

@@ -9,6 +9,7 @@
 //! | which metric does `ssim` mean? | [`names`] |
 //! | is a file raw, Y4M or encoded, and how are two videos brought together? | [`Videos`], [`Prepared`] |
 //! | can the two be compared? | [`NotComparable`] |
+//! | what is done to the videos beforehand? | [`inputs`] |
 //! | which frames does `--from 1:30` mean? | [`range`] |
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
@@ -22,6 +23,7 @@ pub mod backend;
 pub mod cpu;
 mod error;
 mod handle;
+pub mod inputs;
 pub mod names;
 mod open;
 mod pair;
@@ -34,6 +36,7 @@ mod video;
 pub use backend::BackendRequest;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use handle::{ModelFile, OpenedFile};
+pub use inputs::InputOptions;
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;
 pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};

@@ -1,14 +1,14 @@
 //! From a request to its result.
 
-use serde_json::Value;
-use visus_engine::{Cancel, FrameRange, Outcome, Plan, Row, Settings, Sink};
+use serde_json::{Value, json};
+use visus_engine::{Cancel, Event, Flow, FrameRange, Outcome, Plan, Pooling, Row, Settings, Sink};
 use visus_report::part::{self, Asked};
 use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
 use visus_video::Source;
 
 use crate::open::{OpenVideos, Prepared};
 use crate::pair::PairInfo;
-use crate::request::{RunOptions, ScoreRequest};
+use crate::request::{RunOptions, ScoreRequest, Videos};
 use crate::selection::Selection;
 use crate::{NotComparable, Resolved, ScoreError};
 
@@ -29,6 +29,8 @@ pub struct ScoreResult {
     pub pair: PairInfo,
     /// How names were resolved: why `auto` picked its model, what `all` left out.
     pub notes: Vec<String>,
+    /// Scores of both brought from HDR to SDR, where that was asked for.
+    pub tone_mapped: Option<Value>,
 }
 
 /// What a part of a clip carries, so that it can be joined with the others.
@@ -67,7 +69,10 @@ pub fn score_resolved(
     sink: &mut dyn Sink,
 ) -> Result<ScoreResult, ScoreError> {
     let Resolved { plan, asked, notes } = resolved;
+    let mut videos = videos;
+    let again = videos.again.take();
     let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
+    let side = again.map(|videos| tone_mapped(*videos, &scored.pair, &plan, options, cancel)).transpose()?;
     let backend_requested = options.backend.to_string();
     let Scored { outcome, facts: [reference, distorted], totals, part, pair } = scored;
     Ok(ScoreResult {
@@ -81,7 +86,40 @@ pub fn score_resolved(
         part,
         pair,
         notes,
+        tone_mapped: side.flatten(),
     })
+}
+
+/// The same pair brought to SDR; `None` where neither is HDR.
+fn tone_mapped(
+    videos: Videos,
+    pair: &PairInfo,
+    plan: &Plan,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Result<Option<Value>, ScoreError> {
+    let hdr = |control: &visus_media::Control| {
+        control.facts().iter().any(|facts| facts.probe.as_ref().is_some_and(|probe| probe.hdr().is_some()))
+    };
+    if !pair.control().is_some_and(hdr) {
+        return Ok(None);
+    }
+    let videos = Prepared::new(videos, &[], cancel)?.open()?;
+    let mut quiet = |_: Event<'_>| Flow::Continue;
+    let scored = score_with_plan(videos, plan, options, cancel, &mut quiet)?;
+    let pooled = plan.models().filter_map(|model| {
+        let column = scored.outcome.scores.column(&model.name)?;
+        let scores: Vec<f64> = column.iter().map(|(_, score)| score).collect();
+        let pool = |pooling: Pooling| pooling.pool(&scores);
+        Some(json!({
+            "model": model.name,
+            "mean": pool(Pooling::Mean),
+            "harmonic_mean": pool(Pooling::Harmonic),
+            "p5": pool(Pooling::P5),
+            "min": pool(Pooling::Min),
+        }))
+    });
+    Ok(Some(json!({ "method": visus_media::TONE_MAPPING, "scores": pooled.collect::<Vec<_>>() })))
 }
 
 /// What scoring with a ready plan gives.
@@ -102,7 +140,7 @@ pub fn score_with_plan(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Scored, ScoreError> {
-    let OpenVideos { reference, distorted, pair, skip } = videos;
+    let OpenVideos { reference, distorted, pair, skip, .. } = videos;
     let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     facts.iter_mut().for_each(|facts| facts.file = pair.name(&facts.file));
     let totals = [reference.total_frames(), distorted.total_frames()];
@@ -177,7 +215,9 @@ impl ScoreResult {
         let mut facts = ScoreFacts::native(version, &self.plan, &self.outcome, inputs);
         facts.backend_requested.clone_from(&self.backend_requested);
         facts.notes.splice(0..0, self.notes.iter().cloned());
-        facts.sections = self.pair.sections().into_iter().collect();
+        let mut sections = self.pair.sections();
+        sections.extend(self.tone_mapped.iter().map(|side| ("tone_mapped".to_owned(), side.clone())));
+        facts.sections = sections.into_iter().collect();
         let part = self.part.as_ref();
         facts.part = part
             .map(|part| part::entry(&self.outcome, part.ended, &part.rows, &self.asked, self.pair.share()));

@@ -81,6 +81,9 @@ Exit codes: 0 success, 1 failure, 2 invalid request, 3 the two videos are not co
 Examples:
   visus score master.mov encode.mp4
   visus score master.mov encode.mp4 --sync offset --scale reference
+  visus score master.mov encode.mp4 --crop ref=1920x800+0+140 --deinterlace
+  visus score frames/%04d.exr encode.mkv --fps ref=24
+  visus score film.mkv#v:0 film.mkv#v:1
   visus score ref.y4m dis.y4m --html report.html --png curve.png
   visus score ref.y4m dis.y4m --from 1000 --to 2000 --json=part2.json
   visus score ref.y4m dis.y4m --from 1:30 --to 95.5s";
@@ -88,8 +91,8 @@ Examples:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SCORE_EXAMPLES)]
 pub struct ScoreArgs {
-    /// The reference: any video that ffmpeg decodes, a Y4M file, raw video (with --size and --pix-fmt), or - for Y4M on
-    /// standard input
+    /// The reference: any video or picture that ffmpeg decodes, one of its streams (FILE#v:1), numbered pictures (a folder, or
+    /// %04d.png), a Y4M file, raw video (with --size and --pix-fmt), or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub reference: PathBuf,
 

@@ -24,6 +24,8 @@ pub fn run(args: &ScoreArgs) -> Result<()> {
         if let Some(control) = result.pair.control() {
             text.push_str(&media::summary(control));
         }
+        text.push_str(&media::input_summary(&result.pair));
+        text.extend(result.tone_mapped.as_ref().map(media::tone_mapped_summary));
         print_all(&text)?;
     }
     check(&result)

@@ -115,6 +115,12 @@ const PAIRING: &[Field] = &[
     Field::new("scale", Kind::Text, "Encoded files of two sizes: auto, reference, off or WxH.")
         .default("\"auto\""),
     Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
+    Field::new(
+        "input",
+        Kind::Texts { most: 16 },
+        "crop=WxH+X+Y, roi=…, fps=24 (ref=… for one side), offset=N, deinterlace=auto, grain=off, tone_map=true.",
+    )
+    .example("[\"crop=ref=1920x800+0+140\"]"),
 ];
 
 /// What every scoring tool lists.
