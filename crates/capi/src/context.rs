@@ -41,6 +41,9 @@ pub struct Context {
     /// Calls with a pair, also those that failed: libvmaf's logs are pooled over so many.
     pictures: u64,
     flushed: bool,
+    /// An extractor cannot score pictures of this format. Like libvmaf, every pair is refused then, but the extractors that
+    /// were asked for before it score it.
+    refused: bool,
     preallocated: Option<Preallocated>,
     started: Option<Instant>,
 }
@@ -76,6 +79,7 @@ impl Context {
             shape: None,
             pictures: 0,
             flushed: false,
+            refused: false,
             preallocated: None,
             started: None,
         }
@@ -123,7 +127,7 @@ impl Context {
         let pushed = session.push(reference.into_frame()?, distorted.into_frame()?);
         let place = pushed.map_err(refused)?;
         self.places.insert(index, place);
-        Ok(())
+        if self.refused { Err(Errno::Invalid) } else { Ok(()) }
     }
 
     /// All pairs have the first one's format.
@@ -151,12 +155,24 @@ impl Context {
         if !matches!(self.run, Run::Waiting) {
             return Ok(());
         }
-        let specs: Vec<_> = self.registered.iter().map(|registered| registered.spec.clone()).collect();
-        let plan = Plan::with_models(Vec::new(), &specs, false).map_err(refused)?;
-        let session =
-            PushSession::new(&plan, format.into(), &self.settings, &Cancel::new(), Box::new(Silent));
-        self.run = Run::Active(Box::new(session.map_err(refused)?));
+        let all = self.registered.len();
+        let session = match self.session(all, format) {
+            Ok(session) => session,
+            Err(error) => {
+                self.refused = true;
+                (1..all).rev().find_map(|count| self.session(count, format).ok()).ok_or(error)?
+            }
+        };
+        self.run = Run::Active(Box::new(session));
         Ok(())
+    }
+
+    /// A session of the first `count` extractors.
+    fn session(&self, count: usize, format: Format) -> Result<PushSession> {
+        let specs: Vec<_> = self.registered.iter().take(count).map(|known| known.spec.clone()).collect();
+        let plan = Plan::with_models(Vec::new(), &specs, false).map_err(refused)?;
+        PushSession::new(&plan, format.into(), &self.settings, &Cancel::new(), Box::new(Silent))
+            .map_err(refused)
     }
 
     /// No more pairs: what the extractors held back becomes known.
@@ -165,7 +181,12 @@ impl Context {
             return Err(Errno::Invalid);
         }
         match std::mem::replace(&mut self.run, Run::Failed) {
-            Run::Active(session) => self.run = Run::Done(Box::new(session.finish().map_err(refused)?)),
+            Run::Active(session) => {
+                self.run = Run::Done(Box::new(session.finish().map_err(refused)?));
+                if self.refused {
+                    return Err(Errno::Invalid);
+                }
+            }
             Run::Waiting => {
                 self.run = Run::Waiting;
                 if !self.registered.is_empty() {

@@ -7,6 +7,7 @@
 
 pub mod visus;
 pub mod vmaf;
+#[cfg(feature = "server")]
 pub mod vmaf_mcp;
 
 use std::error::Error;
@@ -37,6 +38,7 @@ pub(crate) fn open_both(reference: &Path, distorted: &Path, raw: Option<Format>)
     })
 }
 
+#[cfg(feature = "eval")]
 /// Works on foreign files that our own program handed to itself.
 pub(crate) fn onnx_worker(words: impl Iterator<Item = std::ffi::OsString>) -> std::process::ExitCode {
     visus_eval::onnx::worker::main(words)

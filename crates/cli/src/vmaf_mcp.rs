@@ -67,7 +67,7 @@ fn run(asked: &Asked) -> Result<()> {
         engine: asked.engine,
         allow: asked.allow.clone(),
         http: asked.http,
-        launcher: mcp::launcher(),
+        launcher: crate::visus::launcher(),
         // Clients of the server that this one stands in for expect all tools and whole reports.
         offer: Offer::from_flags(&asked.toolset, &asked.tools, Offer::all()).map_err(anyhow::Error::msg)?,
         auto_detail: Detail::Full,

@@ -71,6 +71,8 @@ pub enum TableError {
         "{table} is compressed with {codec}, which is not read here; save it with compression='snappy' or 'zstd'"
     )]
     Codec { table: String, codec: String },
+    #[error("this build reads and writes no Parquet (the cargo feature `parquet` is off); use a .csv file")]
+    NoParquet,
     #[error("{}: a table is a .parquet or a .csv file", path.display())]
     Ending { path: PathBuf },
     #[error("cannot write {}", path.display())]

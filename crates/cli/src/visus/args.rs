@@ -50,20 +50,25 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Score a generated pair of clips with a known flaw
     Demo(DemoArgs),
+    #[cfg(feature = "eval")]
     /// Evaluate quality models against opinion scores: correlations, intervals, tests, plots
     Eval(super::eval_args::EvalArgs),
+    #[cfg(feature = "eval")]
     /// Compute features of video pairs and write them as a table
     Features(Box<super::eval_args::FeaturesArgs>),
     /// Measure speed and memory, optionally next to a `vmaf` binary
     Bench(BenchArgs),
     /// Check this machine's scores against libvmaf's, at every CPU level or on a GPU
     Selftest(SelftestArgs),
+    #[cfg(feature = "server")]
     /// Serve MCP and a REST API over HTTP, until SIGTERM or Ctrl-C
-    Serve(ServeArgs),
+    Serve(super::server_args::ServeArgs),
+    #[cfg(feature = "server")]
     /// Serve MCP on standard input and output, for agents
-    Mcp(McpArgs),
+    Mcp(super::server_args::McpArgs),
+    #[cfg(feature = "server")]
     /// Report which programs and protections this machine has, and how to add what is missing
-    Doctor(DoctorArgs),
+    Doctor(super::server_args::DoctorArgs),
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -317,97 +322,6 @@ pub struct SelftestArgs {
     /// Only write the clips into this folder, with arguments that make a `vmaf` tool compute the same figures
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub write_clips: Option<PathBuf>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct ServeArgs {
-    /// Port to listen on; 0 lets the system choose [default: VMAFX_PORT, else 8080]
-    #[arg(short, long)]
-    pub port: Option<String>,
-
-    /// Address to listen on; any but a loopback address needs VMAFX_MCP_HTTP_TOKEN [default: VMAFX_MCP_HTTP_BIND, else
-    /// 127.0.0.1]
-    #[arg(short, long, value_name = "ADDRESS")]
-    pub bind: Option<String>,
-
-    /// An additional folder or file that clients may read; repeatable
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
-    pub allow: Vec<PathBuf>,
-
-    /// An additional Host header to accept besides localhost; repeatable
-    #[arg(long = "host", value_name = "NAME", value_hint = ValueHint::Hostname)]
-    pub hosts: Vec<String>,
-
-    /// Scoring engine: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
-    #[arg(long)]
-    pub engine: Option<visus_server::config::EngineKind>,
-
-    #[command(flatten)]
-    pub limits: LimitArgs,
-
-    #[command(flatten)]
-    pub offer: OfferArgs,
-}
-
-/// Which tools agents are offered.
-#[derive(Debug, ClapArgs)]
-pub struct OfferArgs {
-    /// Offer these sets of tools over MCP: core, tuning, models, all [default: core,tuning]
-    #[arg(long, value_name = "SETS", value_delimiter = ',')]
-    pub toolset: Vec<visus_server::tools::offer::SetName>,
-
-    /// Offer only these tools over MCP, plus those of --toolset if given
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub tools: Vec<String>,
-}
-
-impl OfferArgs {
-    /// The offer that the flags ask for.
-    pub fn offer(&self) -> anyhow::Result<visus_server::tools::offer::Offer> {
-        use visus_server::tools::offer::Offer;
-        Offer::from_flags(&self.toolset, &self.tools, Offer::default()).map_err(anyhow::Error::msg)
-    }
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct DoctorArgs {
-    /// Print findings as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What the server may take and touch.
-#[derive(Clone, Debug, Default, ClapArgs)]
-pub struct LimitArgs {
-    /// Memory budget of all jobs together, such as 4G; jobs that exceed it wait or are refused [default: VISUS_MEMORY, else
-    /// half of the machine's memory, or three quarters of the container's limit]
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<String>,
-
-    /// A folder that clients may write to, in addition to VISUS_ALLOW_WRITE; repeatable [default: none]
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub allow_write: Vec<PathBuf>,
-
-    /// Write no files for clients; overrides --allow-write
-    #[arg(long)]
-    pub read_only: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub struct McpArgs {
-    /// Scoring engine: native, or external (a vmaf executable) [default: native, or external if VMAF_BIN is set]
-    #[arg(long, value_name = "ENGINE")]
-    pub engine: Option<visus_server::config::EngineKind>,
-
-    /// An additional folder that clients may read, besides those of VMAF_MCP_ALLOW; repeatable
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub allow: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub limits: LimitArgs,
-
-    #[command(flatten)]
-    pub offer: OfferArgs,
 }
 
 /// `1920x1080`.

@@ -6,9 +6,8 @@ use visus_child::Protections;
 use visus_server::config::{Config, Flags, environment};
 use visus_tune::cache::Cache;
 
-use super::args::DoctorArgs;
-use super::mcp;
 use super::score::print_all;
+use super::server_args::DoctorArgs;
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -36,11 +35,11 @@ impl Finding {
 
 pub fn run(args: &DoctorArgs) -> Result<()> {
     let config =
-        Config::read(&Flags { http: true, launcher: mcp::launcher(), ..Flags::default() }, &environment)?;
+        Config::read(&Flags { http: true, launcher: super::launcher(), ..Flags::default() }, &environment)?;
     let mut findings = protections(Protections::detect());
     findings.push(descriptors());
     findings.push(ffmpeg());
-    findings.push(Finding::ok("gpu", "none is used: scores are computed on the processor"));
+    findings.push(gpu());
     findings.push(memory(&config));
     findings.push(roots(&config));
     findings.push(writing(&config));
@@ -127,6 +126,13 @@ fn ffmpeg() -> Finding {
             error.to_string(),
             "without it Y4M and raw video are scored; set VISUS_FFMPEG and VISUS_FFPROBE if it is not on PATH",
         ),
+    }
+}
+
+fn gpu() -> Finding {
+    match visus_scoring::backend::probe("cuda") {
+        Ok(device) => Finding::ok("gpu", device),
+        Err(reason) => Finding::ok("gpu", format!("{reason}; scores are computed on the processor")),
     }
 }
 

@@ -12,7 +12,6 @@ use visus_eval::table::{Cell, TableWriter};
 use visus_eval::{Comparison, EvalError, Evaluation, Question, Scorer, charts, open_table};
 
 use super::eval_args::EvalArgs;
-use super::mcp;
 use super::score::print_all;
 
 pub fn run(args: &EvalArgs) -> Result<()> {
@@ -48,7 +47,7 @@ fn compare(
     let question = Question {
         split: args.split,
         input_name: args.input_name.clone(),
-        runner: Runner { launcher: mcp::launcher(), limits, threads: args.threads.map_or(0, usize::from) },
+        runner: Runner { launcher: super::launcher(), limits, threads: args.threads.map_or(0, usize::from) },
         bootstrap: Bootstrap { resamples: args.bootstrap, seed: args.seed },
     };
     let all: Vec<_> = scorers.into_iter().map(Ok).chain(failed).collect();

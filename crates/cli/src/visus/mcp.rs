@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use visus_server::config::{Config, EngineKind, Flags, Threading, environment, threading};
 use visus_server::{Server, mcp};
 
-use super::args::{LimitArgs, McpArgs};
+use super::server_args::{LimitArgs, McpArgs};
 
 /// How long threads that still wait for something may take at the end.
 const FAREWELL: Duration = Duration::from_millis(100);
@@ -22,7 +22,7 @@ pub fn flags(engine: Option<EngineKind>, allow: &[PathBuf], limits: &LimitArgs) 
     Flags {
         engine,
         allow: allow.to_vec(),
-        launcher: launcher(),
+        launcher: super::launcher(),
         memory: limits.memory.clone(),
         allow_write: limits.allow_write.clone(),
         read_only: limits.read_only,
@@ -48,9 +48,4 @@ pub fn runtime(threading: Threading) -> Result<tokio::runtime::Runtime> {
         Threading::Multi => tokio::runtime::Builder::new_multi_thread(),
     };
     builder.enable_all().build().context("the runtime cannot be started")
-}
-
-/// This program: as supervisor of children it dies with them.
-pub fn launcher() -> Option<PathBuf> {
-    std::env::current_exe().ok()
 }

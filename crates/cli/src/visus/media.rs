@@ -10,8 +10,6 @@ use visus_scoring::inputs::{DeinterlaceWord, FrameRate, Grain, Offset, Sided};
 use visus_scoring::{Decoders, InputOptions, PairInfo, Pairing};
 use visus_video::Region;
 
-use super::mcp;
-
 /// How two videos are brought together.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Encoded video")]
@@ -117,7 +115,7 @@ pub fn decoders() -> Decoders {
         .filter(|seconds| *seconds > 0.0)
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .unwrap_or(DEFAULT_LIMIT);
-    Decoders { launcher: mcp::launcher(), limit, ..Decoders::default() }
+    Decoders { launcher: super::launcher(), limit, ..Decoders::default() }
 }
 
 /// Verdict, pairing and conversions in a few lines.

@@ -5,13 +5,18 @@ mod batch;
 mod bench;
 mod demo;
 mod diff;
+#[cfg(feature = "server")]
 mod doctor;
 mod draw;
+#[cfg(feature = "eval")]
 mod eval;
+#[cfg(feature = "eval")]
 mod eval_args;
+#[cfg(feature = "eval")]
 mod features;
 mod gate;
 mod hash;
+#[cfg(feature = "server")]
 pub mod mcp;
 mod media;
 mod merge;
@@ -21,7 +26,10 @@ mod pages;
 mod schema;
 mod score;
 mod selftest;
+#[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
+mod server_args;
 mod shell;
 mod tune;
 mod worst;
@@ -30,8 +38,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use visus_scoring::{ErrorClass, NotComparable, RequestError, ScoreError};
-use visus_server::config::ConfigError;
-use visus_server::http::StartError;
 
 use args::{Args, Command};
 
@@ -49,6 +55,7 @@ pub fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next() {
         Some(word) if word == visus_child::supervise::MARKER => return visus_child::supervise::main(words),
+        #[cfg(feature = "eval")]
         Some(word) if word == visus_eval::onnx::worker::MARKER => return crate::onnx_worker(words),
         _ => {}
     }
@@ -69,12 +76,17 @@ pub fn main() -> ExitCode {
         Command::Models(args) => models::run(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Demo(args) => demo::run(&args),
+        #[cfg(feature = "eval")]
         Command::Eval(args) => eval::run(&args),
+        #[cfg(feature = "eval")]
         Command::Features(args) => features::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(args),
+        #[cfg(feature = "server")]
         Command::Mcp(args) => mcp::run(&args),
+        #[cfg(feature = "server")]
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
@@ -91,14 +103,17 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// This program: as supervisor of children it dies with them.
+pub(crate) fn launcher() -> Option<std::path::PathBuf> {
+    std::env::current_exe().ok()
+}
+
 /// The exit code for a failure, by whose fault it is.
 fn code(error: &anyhow::Error) -> u8 {
     let class = error.chain().find_map(|cause| {
         let scoring = cause.downcast_ref::<ScoreError>().map(ScoreError::class);
         let refused = || cause.is::<NotComparable>().then_some(ErrorClass::NotComparable);
-        let unstarted = || matches!(cause.downcast_ref(), Some(StartError::Config(ConfigError::CpuLevel(_))));
-        let misset = || matches!(cause.downcast_ref(), Some(ConfigError::CpuLevel(_)));
-        let wrong = || cause.is::<RequestError>() || misset() || unstarted();
+        let wrong = || cause.is::<RequestError>() || is_misset(cause);
         scoring.or_else(refused).or_else(|| wrong().then_some(ErrorClass::Request))
     });
     match class {
@@ -106,6 +121,20 @@ fn code(error: &anyhow::Error) -> u8 {
         Some(ErrorClass::NotComparable) => NOT_COMPARABLE,
         _ => FAILURE,
     }
+}
+
+/// Whether the environment names a CPU level that there is not, as the server says it.
+#[cfg(feature = "server")]
+fn is_misset(cause: &(dyn std::error::Error + 'static)) -> bool {
+    use visus_server::config::ConfigError;
+    use visus_server::http::StartError;
+    matches!(cause.downcast_ref(), Some(ConfigError::CpuLevel(_)))
+        || matches!(cause.downcast_ref(), Some(StartError::Config(ConfigError::CpuLevel(_))))
+}
+
+#[cfg(not(feature = "server"))]
+fn is_misset(_cause: &(dyn std::error::Error + 'static)) -> bool {
+    false
 }
 
 /// A gate tells a bad score (1) from a failed measurement (2), which is no judgement of the video.

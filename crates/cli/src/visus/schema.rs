@@ -29,7 +29,10 @@ pub struct SchemaArgs {
 
 /// Every JSON output of the program.
 fn outputs() -> impl Iterator<Item = &'static OutputSchema> {
-    [visus_report::schema::OUTPUTS, visus_tune::schema::OUTPUTS, visus_eval::OUTPUTS].into_iter().flatten()
+    let measured = [visus_report::schema::OUTPUTS, visus_tune::schema::OUTPUTS];
+    #[cfg(feature = "eval")]
+    let measured = measured.into_iter().chain([visus_eval::OUTPUTS]);
+    measured.into_iter().flatten()
 }
 
 pub fn run(args: &SchemaArgs) -> Result<()> {

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use visus_server::{config, http};
 
-use super::args::ServeArgs;
 use super::mcp;
+use super::server_args::ServeArgs;
 
 pub fn run(args: ServeArgs) -> Result<()> {
     let flags = http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None };

@@ -1,8 +1,12 @@
 //! Tables of features and opinion scores: Parquet or CSV, only the columns that are wanted.
 
 mod csv_file;
+#[cfg(feature = "parquet")]
 mod pages;
+#[cfg(feature = "parquet")]
 mod parquet_file;
+#[cfg(feature = "parquet")]
+mod parquet_write;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -112,7 +116,10 @@ impl Table {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
         match ending.as_deref() {
             Some("csv") => csv_file::read(name, file, wanted),
+            #[cfg(feature = "parquet")]
             Some("parquet" | "pq") => parquet_file::read(name.clone(), read_all(&name, file)?, wanted),
+            #[cfg(not(feature = "parquet"))]
+            Some("parquet" | "pq") => Err(TableError::NoParquet),
             _ => Err(TableError::Ending { path: path.to_path_buf() }),
         }
     }

@@ -14,13 +14,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
-use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::connections::{Connections, Seat};
 use super::settings::{Limits, StartError};
 use super::socket::{self, Peer, Socket};
 use super::spoken::{self, Spoken};
+use super::tls::TlsAcceptor;
 
 /// Time for a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);

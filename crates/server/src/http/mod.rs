@@ -28,6 +28,10 @@ mod signals;
 mod socket;
 mod spoken;
 mod start;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "no_tls.rs"]
 mod tls;
 
 #[cfg(test)]

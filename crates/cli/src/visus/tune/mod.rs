@@ -38,7 +38,7 @@ struct Opened {
 
 /// Opens cache, source and model. Encodes are made beside `output` if there is one, so that it can appear by rename.
 fn open(source: &SourceArgs, measure: &MeasureArgs, output: Option<&Path>) -> Result<Opened> {
-    let tools = Tools::find(super::mcp::launcher(), SILENCE)?;
+    let tools = Tools::find(super::launcher(), SILENCE)?;
     let beside = output.map(|output| match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => ".".into(),

@@ -4,6 +4,7 @@ mod gate;
 mod life;
 mod mcp;
 mod score;
+#[cfg(feature = "tls")]
 mod tls;
 mod wire;
 
