@@ -30,6 +30,8 @@ pub struct DecodeOptions {
     pub rgb: RgbTarget,
     /// Ends every wait for ffmpeg.
     pub cancel: Cancel,
+    /// The first frame, in containers whose index leads to it.
+    pub start: u64,
 }
 
 /// A running ffmpeg and the frames that it gives.
@@ -323,6 +325,11 @@ fn arguments(tools: &Tools, probe: &Probe, options: &DecodeOptions, more: &More<
     }
     if let Some(seconds) = more.keys_from {
         args.extend(["-skip_frame".into(), "nokey".into(), "-ss".into(), format!("{seconds:.3}").into()]);
+    }
+    if let (1.., Some((num, den))) = (options.start, probe.frame_rate) {
+        // A quarter of a frame earlier: time stamps may be rounded.
+        let seconds = (options.start as f64 - 0.25) * f64::from(den) / f64::from(num);
+        args.extend(["-ss".into(), format!("{seconds:.6}").into()]);
     }
     args.extend(probe.opening.args());
     args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);

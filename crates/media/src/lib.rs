@@ -26,6 +26,7 @@ mod probe;
 mod rescan;
 mod rgb;
 mod scale;
+mod seek;
 mod share;
 mod sync;
 mod tone;

@@ -63,13 +63,13 @@ impl Default for PairOptions {
 
 /// Facts about both inputs, and ffmpeg if one of them needs it.
 pub struct Probed {
-    inputs: [Input; 2],
-    tools: Option<Tools>,
+    pub(crate) inputs: [Input; 2],
+    pub(crate) tools: Option<Tools>,
     pub facts: [Facts; 2],
     /// Raw and Y4M video is open already: a pipe can be opened only once.
-    opened: [Option<Box<dyn Source>>; 2],
-    upright: bool,
-    rgb: RgbTarget,
+    pub(crate) opened: [Option<Box<dyn Source>>; 2],
+    pub(crate) upright: bool,
+    pub(crate) rgb: RgbTarget,
     /// What treatments do to the samples of each side, in words.
     treated: [Vec<String>; 2],
     /// HDR that is brought to SDR.
@@ -192,6 +192,22 @@ impl Probed {
         Ok(Self { inputs, tools, facts, opened, upright, rgb, treated, tone_map })
     }
 
+    /// Whether a side's frame rate is not the one in its file.
+    pub(crate) fn is_rate_declared(&self, place: usize) -> bool {
+        self.treated[place].iter().any(|words| words.starts_with("declared"))
+    }
+
+    /// What treatments do to each side, in words.
+    pub fn treated(&self) -> impl Iterator<Item = String> + '_ {
+        let named = [Side::Reference, Side::Distorted].into_iter().zip(&self.treated);
+        named.flat_map(|(side, words)| words.iter().map(move |words| format!("{side}: {words}")))
+    }
+
+    /// What the files say about whether they can be compared.
+    pub fn comparability(&self) -> Comparability {
+        compare::facts(&self.facts[0], &self.facts[1], Sync::Off)
+    }
+
     /// Whether both are single pictures, or as many numbered ones: there is no start to look for.
     pub fn are_numbered_alike(&self) -> bool {
         let opening = |side: usize| self.facts[side].probe.as_ref().map(|probe| &probe.opening);
@@ -237,6 +253,7 @@ impl Probed {
             upright: self.upright,
             rgb: self.rgb,
             cancel: halt.clone(),
+            start: 0,
         };
         let mut words: [Option<StderrTail>; 2] = [None, None];
         let reference = self.stream(0, target, options, &decode, &mut words[0])?;

@@ -10,6 +10,7 @@
 //! | is a file raw, Y4M or encoded, and how are two videos brought together? | [`Videos`], [`Prepared`] |
 //! | can the two be compared? | [`NotComparable`] |
 //! | what is done to the videos beforehand? | [`inputs`] |
+//! | how are samples of the frames scored? | [`score_sampled`] |
 //! | which frames does `--from 1:30` mean? | [`range`] |
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
@@ -19,6 +20,7 @@
 //! [`run_sources`].
 #![forbid(unsafe_code)]
 
+mod anytime;
 pub mod backend;
 pub mod cpu;
 mod error;
@@ -33,6 +35,7 @@ mod run;
 mod selection;
 mod video;
 
+pub use anytime::{Estimates, Sampling, score_sampled};
 pub use backend::BackendRequest;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use handle::{ModelFile, OpenedFile};

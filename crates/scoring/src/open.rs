@@ -4,7 +4,7 @@
 //! videos, and [`Prepared::open`] starts to decode them. In between the reference's frames may be taken from elsewhere.
 
 use visus_engine::{Cancel, Side};
-use visus_media::{Input, OpenPair, PairOptions, Probed, Scale, Sequence, Sync};
+use visus_media::{Crop, Input, OpenPair, PairOptions, Probed, Scale, Sequence, Sync, Verdict};
 use visus_video::{Cropped, Format, ReadError, Region, Source};
 
 use crate::handle::OpenedFile;
@@ -149,7 +149,8 @@ impl Prepared {
     /// Whether the frames of the reference are those of other pairs with the same reference.
     pub fn shares_reference(&self) -> bool {
         match &self.state {
-            State::Plain(_) => true,
+            // Black bars are looked for in a second reading, which a shared one cannot have.
+            State::Plain(plain) => plain.inputs.crop[0] != Some(Crop::Auto),
             State::Media(media) => media.probed.shares_reference(),
         }
     }
@@ -171,6 +172,50 @@ impl Prepared {
         match &mut self.state {
             State::Plain(plain) => plain.reference = Some(source),
             State::Media(media) => media.probed.give_reference(source),
+        }
+    }
+
+    /// Both from any frame on, paired one after another; refuses what cannot be reached so.
+    pub(crate) fn random_access(self) -> Result<RandomAccess, ScoreError> {
+        let Self { state, skip, force, roi, .. } = self;
+        let refuse = |reason: String| {
+            let text = format!("a sample cannot be drawn: {reason}; score all frames instead");
+            ScoreError::from(RequestError::Input(text))
+        };
+        match state {
+            State::Plain(plain) => {
+                let OpenVideos { reference, distorted, pair, skip, .. } = open_plain(*plain, skip, force)?;
+                pair.check()?;
+                let lengths = [&reference, &distorted].map(|source| source.total_frames());
+                let (Some(first), Some(second)) = (lengths[0], lengths[1]) else {
+                    return Err(refuse("a pipe can be read only once".to_owned()));
+                };
+                let (first, second) = (first.saturating_sub(skip[0]), second.saturating_sub(skip[1]));
+                if first != second {
+                    return Err(refuse(format!(
+                        "the reference has {first} frames, the distorted video {second}"
+                    )));
+                }
+                let notes = pair.plain_conversions().iter().map(|(side, words)| format!("{side}: {words}"));
+                let (notes, sources) = (notes.collect(), Sources::Plain([reference, distorted]));
+                Ok(RandomAccess { sources, skip, frames: first, roi, notes })
+            }
+            State::Media(media) => {
+                let frames = media.probed.frames_in_step(media.options.skip).map_err(refuse)?;
+                let comparability = media.probed.comparability();
+                let reasons = |weight: Verdict| {
+                    let of = comparability.reasons.iter().filter(move |reason| reason.weight == weight);
+                    of.map(|reason| reason.text.clone()).collect::<Vec<_>>()
+                };
+                if !force && comparability.verdict() == Verdict::No {
+                    let reasons = reasons(Verdict::No);
+                    return Err(NotComparable { reasons, can_be_forced: true }.into());
+                }
+                let mut notes: Vec<String> = media.probed.treated().collect();
+                notes.extend(reasons(Verdict::Warn));
+                let skip = media.options.skip;
+                Ok(RandomAccess { sources: Sources::Media(media), skip, frames, roi, notes })
+            }
         }
     }
 
@@ -198,6 +243,86 @@ impl Prepared {
         videos.again = again;
         Ok(videos)
     }
+}
+
+/// Both videos from any frame on.
+pub(crate) struct RandomAccess {
+    sources: Sources,
+    skip: [u64; 2],
+    frames: u64,
+    roi: Option<Region>,
+    notes: Vec<String>,
+}
+
+enum Sources {
+    Plain([Box<dyn Source>; 2]),
+    Media(Box<Media>),
+}
+
+impl RandomAccess {
+    /// How many pairs there are.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether frames come from decoders, which begin at a key frame.
+    pub fn is_decoded(&self) -> bool {
+        matches!(self.sources, Sources::Media(_))
+    }
+
+    /// What was done to the videos, and what should be known about them.
+    pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let paired = self
+            .is_decoded()
+            .then(|| "frames are paired one after another, without a look at their content".to_owned());
+        let roi = self.roi.map(|roi| format!("measured in the region {roi} alone"));
+        self.notes.iter().cloned().chain(paired).chain(roi)
+    }
+
+    /// The same error, with the names that the user knows.
+    pub fn reworded(&self, error: ScoreError) -> ScoreError {
+        match &self.sources {
+            Sources::Plain(_) => error,
+            Sources::Media(media) => media.names.reworded(error),
+        }
+    }
+
+    /// Both from a pair on.
+    pub fn open_at(&self, pair: u64, cancel: &Cancel) -> Result<[Box<dyn Source>; 2], ScoreError> {
+        let start = self.skip.map(|skip| skip + pair);
+        let [reference, distorted] = match &self.sources {
+            Sources::Media(media) => {
+                let opened = media.probed.open_at(&media.options, start, cancel);
+                opened.map_err(|error| media.names.reworded(error.into()))?
+            }
+            Sources::Plain(sources) => {
+                let [reference, distorted] = sources;
+                [
+                    from_frame(&**reference, Side::Reference, start[0])?,
+                    from_frame(&**distorted, Side::Distorted, start[1])?,
+                ]
+            }
+        };
+        let Some(roi) = self.roi else { return Ok([reference, distorted]) };
+        let refused = |reason: String| RequestError::Input(format!("roi: {reason}"));
+        Ok([
+            Box::new(Cropped::new(reference, roi).map_err(refused)?),
+            Box::new(Cropped::new(distorted, roi).map_err(refused)?),
+        ])
+    }
+}
+
+fn from_frame(source: &dyn Source, side: Side, start: u64) -> Result<Box<dyn Source>, ScoreError> {
+    let once = || {
+        let text = format!(
+            "a sample cannot be drawn: {} can be read only once; score all frames instead",
+            source.name()
+        );
+        RequestError::Input(text)
+    };
+    let mut source = source.fork().ok_or_else(once)?;
+    source.skip(start).map_err(|source| ScoreError::Open { side, source })?;
+    Ok(source)
 }
 
 fn open_plain(plain: Plain, mut skip: [u64; 2], force: bool) -> Result<OpenVideos, ScoreError> {

@@ -30,6 +30,8 @@ pub enum Command {
     Diff(super::diff::DiffArgs),
     /// Score many encodes, one line of JSON each; resumable
     Batch(Box<super::batch::BatchArgs>),
+    /// Find what the thresholds of one model generation are in another, from encodes scored with both
+    Migrate(Box<super::migrate::MigrateArgs>),
     /// Merge the reports of parts of a film into the report of the whole
     Merge(super::merge::MergeArgs),
     /// Make a web page or a plot from a JSON report (visus or libvmaf)
@@ -91,6 +93,7 @@ Examples:
   visus score film.mkv#v:0 film.mkv#v:1
   visus score ref.y4m dis.y4m --html report.html --png curve.png
   visus score ref.y4m dis.y4m --from 1000 --to 2000 --json=part2.json
+  visus score film.mov encode.mp4 --within 0.5
   visus score ref.y4m dis.y4m --from 1:30 --to 95.5s";
 
 #[derive(Debug, ClapArgs)]
@@ -129,6 +132,9 @@ pub struct ScoreArgs {
     /// Stop before this frame
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub to: Option<Moment>,
+
+    #[command(flatten)]
+    pub sample: super::sampled::SampleArgs,
 
     #[command(flatten)]
     pub media: super::media::MediaArgs,

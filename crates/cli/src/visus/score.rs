@@ -15,9 +15,12 @@ use visus_video::ReadError;
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
 use super::hash::{Hashes, Origin};
-use super::{media, worst};
+use super::{media, sampled, worst};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
+    if args.sample.is_asked_for() {
+        return sampled::run(args);
+    }
     let result = measure(args)?;
     if !args.run.quiet && !args.outputs.uses_stdout() {
         let mut text = draw::summary(&result.plan, &result.outcome, threads(args));

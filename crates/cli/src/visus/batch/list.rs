@@ -20,10 +20,7 @@ pub struct Row {
 }
 
 pub fn read(args: &BatchArgs) -> Result<Vec<Row>> {
-    let pairs = if args.list.is_dir() { folder(args)? } else { csv_file(args)? };
-    if pairs.is_empty() {
-        bail!("{} names no encode", args.list.display());
-    }
+    let pairs = pairs(&args.list, args.reference.as_deref())?;
     let row = |(number, (reference, distorted)): (usize, (PathBuf, PathBuf))| {
         let task = task(args, &reference, &distorted);
         Row { number: number + 1, reference, distorted, task }
@@ -31,16 +28,25 @@ pub fn read(args: &BatchArgs) -> Result<Vec<Row>> {
     Ok(pairs.into_iter().enumerate().map(row).collect())
 }
 
+/// Reference and encode of every row of a list, or of every file of a folder.
+pub fn pairs(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let pairs = if list.is_dir() { folder(list, reference)? } else { csv_file(list, reference)? };
+    if pairs.is_empty() {
+        bail!("{} names no encode", list.display());
+    }
+    Ok(pairs)
+}
+
 /// All files of a folder, by name, but for the reference and hidden ones.
-fn folder(args: &BatchArgs) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let reference = args.reference.as_ref().context("a folder of encodes needs --reference FILE")?;
+fn folder(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let reference = reference.context("a folder of encodes needs --reference FILE")?;
     let same = |path: &Path| match (path.canonicalize(), reference.canonicalize()) {
         (Ok(path), Ok(reference)) => path == reference,
         _ => false,
     };
-    let cannot = || format!("cannot list {}", args.list.display());
+    let cannot = || format!("cannot list {}", list.display());
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(&args.list).with_context(cannot)? {
+    for entry in std::fs::read_dir(list).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if path.is_file() && !hidden && !same(&path) {
@@ -48,13 +54,12 @@ fn folder(args: &BatchArgs) -> Result<Vec<(PathBuf, PathBuf)>> {
         }
     }
     files.sort();
-    Ok(files.into_iter().map(|file| (reference.clone(), file)).collect())
+    Ok(files.into_iter().map(|file| (reference.to_path_buf(), file)).collect())
 }
 
-fn csv_file(args: &BatchArgs) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let named = || args.list.display().to_string();
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(&args.list).with_context(named)?;
+fn csv_file(list: &Path, usual: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let named = || list.display().to_string();
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(list).with_context(named)?;
     let heads = reader.headers().with_context(named)?.clone();
     let column = |names: &[&str]| {
         heads.iter().position(|head| names.iter().any(|name| head.eq_ignore_ascii_case(name)))
@@ -63,7 +68,7 @@ fn csv_file(args: &BatchArgs) -> Result<Vec<(PathBuf, PathBuf)>> {
     let distorted =
         distorted.with_context(|| format!("{}: the heading has no column 'distorted'", named()))?;
     let reference = column(&["reference", "ref"]);
-    let home = args.list.parent().unwrap_or(Path::new(""));
+    let home = list.parent().unwrap_or(Path::new(""));
     let mut pairs = Vec::new();
     for record in reader.records() {
         let record = record.with_context(named)?;
@@ -72,9 +77,9 @@ fn csv_file(args: &BatchArgs) -> Result<Vec<(PathBuf, PathBuf)>> {
             column.and_then(|column| record.get(column)).filter(|cell| !cell.is_empty())
         };
         let missing = |what: &str| format!("{} line {line}: there is no {what}", named());
-        let reference = match (cell(reference), &args.reference) {
+        let reference = match (cell(reference), usual) {
             (Some(reference), _) => home.join(reference),
-            (None, Some(reference)) => reference.clone(),
+            (None, Some(reference)) => reference.to_path_buf(),
             (None, None) => bail!(missing("reference, and no --reference stands in")),
         };
         pairs

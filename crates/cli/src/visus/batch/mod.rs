@@ -1,7 +1,7 @@
 //! `visus batch`: many encodes, each reference read once for several of them, a line of JSON for each.
 
 mod journal;
-mod list;
+pub mod list;
 mod pass;
 mod progress;
 
