@@ -68,6 +68,9 @@ impl Treatment {
         if let Some(stream) = self.stream {
             words.push(format!("video stream {stream} of the file"));
         }
+        if probe.codec == "exr" {
+            words.push("linear light is written with sRGB's curve".to_owned());
+        }
         if let Some(rate) = self.frame_rate {
             words.push(declared(probe.frame_rate, rate));
             (probe.frame_rate, probe.variable_rate) = (Some(rate), false);

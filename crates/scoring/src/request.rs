@@ -49,7 +49,7 @@ pub struct Pairing {
     /// What is done to each video before it is compared.
     pub inputs: InputOptions,
     /// Bring HDR to SDR before it is compared.
-    pub(crate) tone_mapped: bool,
+    pub tone_mapped: bool,
 }
 
 impl Pairing {
