@@ -11,6 +11,7 @@ mod steps;
 mod supply;
 mod surface;
 mod tidy;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ cargo xtask bench …   speed and memory of the release build; the words behind 
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
+cargo xtask wheel …   builds the Python package and runs its tests; the words behind it go to pytest
 cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with headers and libvmaf.pc: --prefix DIR
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
 cargo xtask deny      licences, advisories and sources of dependencies (cargo-deny, cargo-audit)
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "python" => python::prepare(&steps::root()),
         "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
         "capi" => capi::run(),
+        "wheel" => wheel::test_alone(),
         "goldens" => steps::goldens(),
         "deny" => supply::check(&steps::root()),
         _ => {

@@ -1,4 +1,4 @@
-//! Python packages that tests compare with, in a virtual environment under `target/`.
+//! Python packages that tests compare with, and those that build and test our own, in a virtual environment under `target/`.
 //!
 //! They are installed once; a file in the environment says which versions it holds.
 
@@ -8,12 +8,15 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// Exact versions, so that figures do not change by themselves.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 9] = [
+    "av==18.1.0",
+    "maturin==1.16.0",
     "numpy==2.4.6",
     "onnx==1.23.2",
     "onnxruntime==1.31.1",
     "pandas==3.1.1",
     "pyarrow==26.0.1",
+    "pytest==9.2.0",
     "scipy==1.17.1",
 ];
 
@@ -34,6 +37,11 @@ pub fn prepare(root: &Path) -> Result<()> {
     install.args(PACKAGES);
     run(install, "pip install (PyPI must be reachable)")?;
     std::fs::write(&stamp, wanted).context("packages.txt")
+}
+
+/// A program of the environment.
+pub fn tool(root: &Path, name: &str) -> Command {
+    Command::new(root.join("target/python/bin").join(name))
 }
 
 /// A Python for which these packages are built.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{capi, gpu, peers, python, readme, supply, tidy};
+use crate::{capi, gpu, peers, python, readme, supply, tidy, wheel};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -32,6 +32,7 @@ pub fn test() -> Result<()> {
     step("python", || python::prepare(&root()))?;
     step("libvmaf", capi::bring_peer)?;
     cargo(&["test", "--workspace", "--features", FEATURES])?;
+    step("python wheel", wheel::test)?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
     cargo(&["run", "--release", "--", "selftest"])?;
     step("readme", || readme::run(true))?;

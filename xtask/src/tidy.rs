@@ -19,6 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("scoring", &["child", "video", "metrics", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
+    ("python", &["scoring", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
     ("server", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
     ("cli", &["scoring", "child", "video", "metrics", "engine", "report", "media", "tune", "eval", "server"]),
 ];
@@ -154,7 +155,10 @@ fn may_be_unsafe(path: &Path) -> bool {
     // The boundary to C and the memory that C writes into; its tests call the library as C does.
     let boundary = part_of(path, "capi")
         && (part_of(path, "entry") || part_of(path, "tests") || ["entry", "pool"].contains(&&*stem(path)));
+    // Frames in memory that belongs to Python.
+    let arrays = path.ends_with("crates/python/src/memory.rs");
     driver
+        || arrays
         || boundary
         || part_of(path, "metrics")
             && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))

@@ -3,23 +3,29 @@
 //! The lane keeps as many batches in flight as the session allows. It fills a batch while jobs come in; when none is there
 //! it takes what the device has finished, and once the device has nothing left to do, it gets the jobs there are, however
 //! few. So batches are large where the device is the bottleneck, and small where reading is.
+//!
+//! Rows are made of the sums on the lane's own thread, or on a few more where that takes long (SpEED's eigenvalues).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossbeam_channel::{Receiver, bounded};
 use visus_gpu::{Limits, PairJob, PairSums, Session, Work};
+use visus_metrics::MetricError;
 use visus_video::Allocator;
 
 use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
 use crate::error::EngineError;
-use crate::lane::{Job, Jobs, Lane, NextJob, RowSender, Ticket};
+use crate::lane::{Job, Jobs, Lane, NextJob, PartialRow, RowSender, Ticket};
 use crate::plan::PlannedMetric;
 
 /// Samples of luma in a batch: so many that a launch is long against what it costs, so few that copies overlap.
 const BATCH_SAMPLES: usize = 1 << 24;
 /// Pairs in a batch, at most.
 const MOST_PAIRS: usize = 8;
+/// Threads that make rows of sums, at most.
+const MOST_FINISHERS: usize = 6;
 /// How long the lane sleeps where it has nothing to do but wait for the device or for jobs.
 const NAP: Duration = Duration::from_micros(30);
 
@@ -33,6 +39,12 @@ impl Gpu {
     /// A CUDA device, by its number.
     pub fn cuda(index: usize) -> Result<Self, DeviceError> {
         let device = visus_gpu::cuda::CudaDevice::open(index)?;
+        Ok(Self::new(Arc::new(device)))
+    }
+
+    /// The same, tested before its first use with a driver; what has passed is remembered in the folder.
+    pub fn cuda_tested(index: usize, folder: Option<&std::path::Path>) -> Result<Self, DeviceError> {
+        let device = visus_gpu::cuda::CudaDevice::open_tested(index, folder)?;
         Ok(Self::new(Arc::new(device)))
     }
 
@@ -71,8 +83,8 @@ impl Device for Gpu {
             return Ok(None);
         }
         let session = self.device.session(&work, self.limits(&work))?;
-        let metrics = request.metrics.to_vec();
-        let lane = GpuLane { id: self.id(), work, session, metrics, tickets: VecDeque::new() };
+        let finish = Arc::new(Finish { work, metrics: request.metrics.to_vec() });
+        let lane = GpuLane { id: self.id(), finish, session, tickets: VecDeque::new() };
         Ok(Some(DeviceLane { lane: Box::new(lane), places }))
     }
 
@@ -97,17 +109,69 @@ impl From<visus_gpu::DeviceError> for DeviceError {
 /// The jobs of one clip on a GPU.
 struct GpuLane {
     id: DeviceId,
-    work: Work,
+    finish: Arc<Finish>,
     session: Box<dyn Session>,
-    /// All of the plan; tickets name them by their places.
-    metrics: Vec<PlannedMetric>,
     /// Of the batches in flight, oldest first.
     tickets: VecDeque<Vec<Ticket>>,
 }
 
+/// Makes rows of sums.
+struct Finish {
+    work: Work,
+    /// All of the plan; tickets name them by their places.
+    metrics: Vec<PlannedMetric>,
+}
+
+impl Finish {
+    fn row(&self, ticket: Ticket, sums: &PairSums) -> Result<PartialRow, MetricError> {
+        let value = |place: &usize| {
+            let metric = &self.metrics[*place];
+            if !ticket.wants(metric) {
+                return Ok(Vec::new());
+            }
+            let mut raw = vec![0.0; metric.metric().raw_len()];
+            self.work.finish(*place, ticket.index(), sums, &mut raw)?;
+            Ok(raw)
+        };
+        let values: Result<_, _> = ticket.places().iter().map(value).collect();
+        values.map(|values| ticket.row(values))
+    }
+
+    /// Until there are no more sums, or nobody wants rows.
+    fn all(&self, sums: &Receiver<(Ticket, PairSums)>, rows: &RowSender) -> Result<(), MetricError> {
+        for (ticket, sums) in sums {
+            if !rows.send(self.row(ticket, &sums)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the sums of a pair. False if nobody wants more of them.
+type TakeSums<'a> = dyn FnMut(Ticket, PairSums) -> Result<bool, EngineError> + 'a;
+
 impl Lane for GpuLane {
     fn work(&mut self, jobs: &mut dyn Jobs, rows: &RowSender) -> Result<(), EngineError> {
-        self.work_on(jobs, rows).map_err(|source| EngineError::Device { device: self.id.clone(), source })
+        let finish = Arc::clone(&self.finish);
+        if !finish.work.finishes_slowly() {
+            return self.work_on(jobs, &mut |ticket, sums| Ok(rows.send(finish.row(ticket, &sums)?)));
+        }
+        std::thread::scope(|scope| {
+            let (sender, receiver) = bounded(self.session.batch());
+            let spawn = |_| {
+                let (receiver, finish) = (receiver.clone(), &finish);
+                scope.spawn(move || finish.all(&receiver, rows))
+            };
+            let finishers: Vec<_> = (0..finishers()).map(spawn).collect();
+            drop(receiver);
+            let worked = self.work_on(jobs, &mut |ticket, sums| Ok(sender.send((ticket, sums)).is_ok()));
+            drop(sender);
+            for finisher in finishers {
+                finisher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            }
+            worked
+        })
     }
 
     fn in_flight(&self) -> usize {
@@ -116,8 +180,17 @@ impl Lane for GpuLane {
     }
 }
 
+/// Threads that make rows: a few of those there are.
+fn finishers() -> usize {
+    std::thread::available_parallelism().map_or(1, |threads| (threads.get() / 3).clamp(1, MOST_FINISHERS))
+}
+
 impl GpuLane {
-    fn work_on(&mut self, jobs: &mut dyn Jobs, rows: &RowSender) -> Result<(), DeviceError> {
+    fn failure(&self, source: impl Into<DeviceError>) -> EngineError {
+        EngineError::Device { device: self.id.clone(), source: source.into() }
+    }
+
+    fn work_on(&mut self, jobs: &mut dyn Jobs, take: &mut TakeSums<'_>) -> Result<(), EngineError> {
         let mut waiting = Vec::new();
         let mut more = true;
         while more || !waiting.is_empty() || self.session.in_flight() > 0 {
@@ -139,17 +212,21 @@ impl GpuLane {
             }
             let free = self.session.in_flight() < self.session.slots();
             if !waiting.is_empty() && free && (full || idle || !more) {
-                self.submit(std::mem::take(&mut waiting))?;
-            } else if (full && !free) || !more || self.session.is_done()? {
-                if !self.deliver(rows)? {
+                self.submit(std::mem::take(&mut waiting)).map_err(|error| self.failure(error))?;
+            } else if (full && !free) || !more || self.is_done()? {
+                if !self.deliver(take)? {
                     return Ok(());
                 }
             } else {
-                self.session.release()?;
+                self.session.release().map_err(|error| self.failure(error))?;
                 std::thread::sleep(NAP);
             }
         }
         Ok(())
+    }
+
+    fn is_done(&mut self) -> Result<bool, EngineError> {
+        self.session.is_done().map_err(|error| self.failure(error))
     }
 
     fn submit(&mut self, jobs: Vec<Job>) -> Result<(), DeviceError> {
@@ -160,26 +237,15 @@ impl GpuLane {
     }
 
     /// Waits for the oldest batch, if there is one. Says whether anybody wants more rows.
-    fn deliver(&mut self, rows: &RowSender) -> Result<bool, DeviceError> {
-        let sums = self.session.collect()?.unwrap_or_default();
+    fn deliver(&mut self, take: &mut TakeSums<'_>) -> Result<bool, EngineError> {
+        let sums = self.session.collect().map_err(|error| self.failure(error))?.unwrap_or_default();
         let tickets = if sums.is_empty() { Vec::new() } else { self.tickets.pop_front().unwrap_or_default() };
-        Ok(tickets.into_iter().zip(&sums).all(|(ticket, sums)| {
-            let values = self.values(&ticket, sums);
-            rows.send(ticket.row(values))
-        }))
-    }
-
-    fn values(&self, ticket: &Ticket, sums: &PairSums) -> Vec<Vec<f64>> {
-        let value = |place: &usize| {
-            let metric = &self.metrics[*place];
-            if !ticket.wants(metric) {
-                return Vec::new();
+        for (ticket, sums) in tickets.into_iter().zip(sums) {
+            if !take(ticket, sums)? {
+                return Ok(false);
             }
-            let mut raw = vec![0.0; metric.metric().raw_len()];
-            self.work.finish(*place, sums, &mut raw);
-            raw
-        };
-        ticket.places().iter().map(value).collect()
+        }
+        Ok(true)
     }
 }
 

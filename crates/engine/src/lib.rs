@@ -27,6 +27,7 @@ mod frame_threads;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod gpu;
+mod gpus;
 mod lane;
 mod memory;
 pub mod model;
@@ -54,6 +55,7 @@ pub use cancel::Cancel;
 pub use error::{EngineError, Role, Side};
 pub use event::{Event, Flow, Silent, Sink};
 pub use gpu::Gpu;
+pub use gpus::Gpus;
 pub use lane::{FramePair, Job, Jobs, Lane, NextJob, PartialRow, RowSender, Ticket};
 pub use model::{ModelSource, ModelSpec, NamedModel};
 pub use outcome::Outcome;

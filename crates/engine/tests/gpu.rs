@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use visus_engine::{
-    Backend, Cancel, DevicePolicy, DeviceRequest, Gpu, ModelSpec, Outcome, Plan, Settings, Silent, run,
+    Backend, Cancel, DevicePolicy, DeviceRequest, Gpu, Gpus, ModelSpec, Outcome, Plan, Settings, Silent, run,
 };
 use visus_metrics::Level;
 use visus_video::synthetic::{Clip, Distortion};
@@ -49,11 +49,16 @@ fn scores_of_a_gpu_are_those_of_the_cpu() {
     match std::env::var(ROLE).as_deref() {
         Ok("equal") => equal(),
         Ok("lost") => lost(),
+        Ok("failing") => failing(),
+        Ok("two") => two(),
         _ => {
             let folder = tempfile::tempdir().unwrap();
             compile_driver(folder.path());
             again(folder.path(), "equal", "");
             again(folder.path(), "lost", "lost");
+            again(folder.path(), "failing", "timeout");
+            again(folder.path(), "failing", "memory");
+            again(folder.path(), "two", "two");
         }
     }
 }
@@ -91,6 +96,7 @@ fn on_gpu(policy: DevicePolicy) -> Settings {
 
 fn equal() {
     from_files();
+    equal_v1();
     for (depth, frames) in [(8, 1), (8, 11), (10, 4)] {
         let cpu = score(depth, frames, &Settings { threads: 2, ..Settings::default() }).unwrap();
         let gpu = score(depth, frames, &on_gpu(DevicePolicy::Required)).unwrap();
@@ -126,6 +132,54 @@ fn from_files() {
     std::fs::OpenOptions::new().write(true).open(&paths[1]).unwrap().set_len(whole - 1000).unwrap();
     let error = |settings: &Settings| visus_video::chain(&score(settings).unwrap_err());
     assert_eq!(error(&many), error(&on_cpu));
+}
+
+/// Models with CAMBI and SpEED, on pictures that are large enough for them.
+fn score_v1(settings: &Settings) -> Outcome {
+    let format = Format::new(232, 170, Chroma::C420, 8).unwrap();
+    let models = ["vmaf_v1.0.16_3d0h"].map(|version| ModelSpec::version(version).named(version));
+    let plan = Plan::new(&models, &[], true).unwrap();
+    let reference = Clip::scene(format, 5, 7);
+    let distorted = Clip::scene(format, 5, 7).distorted(Distortion::Blocking { step: 24 });
+    run(&plan, Box::new(reference), Box::new(distorted), settings, &Cancel::new(), &mut Silent).unwrap()
+}
+
+fn equal_v1() {
+    let cpu = score_v1(&Settings { threads: 2, ..Settings::default() });
+    let gpu = score_v1(&on_gpu(DevicePolicy::Required));
+    assert_eq!(text(&gpu), text(&cpu));
+    let metrics = gpu.backend.device_metrics;
+    assert!(["cambi", "speed_chroma"].iter().all(|name| metrics.iter().any(|metric| metric == name)));
+}
+
+/// Memory that is exhausted before the first frame, and a kernel that takes too long.
+fn failing() {
+    let reason = match std::env::var("VISUS_FAKE_CUDA").as_deref() {
+        Ok("memory") => "it is out of memory",
+        _ => "a kernel took too long",
+    };
+    let error = visus_video::chain(&score(8, 3, &on_gpu(DevicePolicy::Required)).unwrap_err());
+    assert!(error.contains("cuda:0 (Emulated GPU)") && error.contains(reason), "{error}");
+    let cpu = score(8, 3, &Settings { threads: 2, ..Settings::default() }).unwrap();
+    let replaced = score(8, 3, &on_gpu(DevicePolicy::Preferred)).unwrap();
+    assert_eq!(text(&replaced), text(&cpu));
+    let fallback = replaced.backend.fallback.expect("the device failed");
+    assert!(fallback.reason.contains(reason), "{fallback:?}");
+}
+
+/// Two devices share the pairs of a run.
+fn two() {
+    let gpus = [0, 1].map(|index| Arc::new(Gpu::cuda(index).unwrap()));
+    assert!(Gpu::cuda(2).is_err());
+    let device = Arc::new(Gpus::new(gpus.to_vec()));
+    let device = Some(DeviceRequest { device, policy: DevicePolicy::Required });
+    let settings =
+        Settings { threads: 2, backend: Backend { cpu: Level::detect(), device }, ..Settings::default() };
+    let cpu = score(8, 23, &Settings { threads: 2, ..Settings::default() }).unwrap();
+    let both = score(8, 23, &settings).unwrap();
+    assert_eq!(text(&both), text(&cpu));
+    let name = both.backend.device.expect("devices").to_string();
+    assert_eq!(name, "cuda:0 (Emulated GPU + cuda:1 Emulated GPU)");
 }
 
 fn lost() {

@@ -129,3 +129,96 @@ pub struct Total {
     pub masked_shift: [i32; 4],
     pub energy_shift: [i32; 4],
 }
+
+/// Scales of CAMBI.
+pub const CAMBI_SCALES: usize = 5;
+/// Counters of a CAMBI scale: upper and lower bits of strengths.
+pub const CAMBI_COUNTERS: usize = 7681 + (1 << 14);
+/// Values that a block counts.
+pub const CAMBI_CHUNK: usize = 32768;
+/// Sides of tiles: of loading, and of contrast.
+pub const CAMBI_LOAD_TILE: [usize; 2] = [128, 16];
+pub const CAMBI_TILE: usize = 32;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct CambiLoad {
+    pub picture: u64,
+    pub frame: u64,
+    pub image: u64,
+    pub mask: u64,
+    pub area: u64,
+    pub above_peak: u64,
+    pub stride: i32,
+    pub pitch: i32,
+    pub width: i32,
+    pub height: i32,
+    pub up: i32,
+    pub down: i32,
+    pub undither: i32,
+    pub halved: i32,
+    pub threshold: i32,
+    pub peak: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Cambi {
+    pub image: u64,
+    pub mask: u64,
+    pub level: u64,
+    pub strength: u64,
+    pub area: u64,
+    pub reciprocal: u64,
+    pub active: u64,
+    pub counters: u64,
+    pub counters_frame: u64,
+    pub partial: u64,
+    pub partial_frame: u64,
+    pub sums: u64,
+    pub stride: i32,
+    pub scale: i32,
+    pub width: [i32; CAMBI_SCALES],
+    pub height: [i32; CAMBI_SCALES],
+    pub offset: [i32; CAMBI_SCALES],
+    pub first_tile: [i32; CAMBI_SCALES],
+    pub count: [i32; CAMBI_SCALES],
+    pub window: i32,
+    pub base: i32,
+    pub levels: i32,
+}
+
+/// The longest filters of SpEED, and the planes of a pair.
+pub const SPEED_TAPS: usize = 35;
+pub const SPEED_LOCAL_TAPS: usize = 9;
+pub const SPEED_PLANES: usize = 4;
+/// Covariances of a plane.
+pub const SPEED_COVARIANCES: usize = 625;
+/// Threads of a block of `speed_statistic`.
+pub const SPEED_THREADS: u32 = 352;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Speed {
+    pub planes: u64,
+    pub plane: u64,
+    pub frame: u64,
+    pub decimated: u64,
+    pub results: u64,
+    pub results_frame: u64,
+    pub result: i32,
+    pub pitch: i32,
+    pub width: i32,
+    pub height: i32,
+    pub out_width: i32,
+    pub out_height: i32,
+    pub field_width: i32,
+    pub field_height: i32,
+    pub tap_count: i32,
+    pub local_count: i32,
+    pub factor: f32,
+    /// Seven rows of five: `Pod` knows no array of 35.
+    pub taps: [[f32; SPEED_TAPS / 7]; 7],
+    pub local: [f32; SPEED_LOCAL_TAPS],
+    pub unused: i32,
+}

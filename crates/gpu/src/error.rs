@@ -21,6 +21,8 @@ pub enum DeviceError {
     Budget { needed: usize, allowed: usize },
     #[error("the device did not finish in time ({step}): {reason}")]
     TimedOut { step: &'static str, reason: String },
+    #[error("another process has the device for itself (compute mode exclusive): {reason}")]
+    Busy { reason: String },
     #[error("the device was lost ({step}): {reason}")]
     Lost { step: &'static str, reason: String },
     #[error("the driver refused to {step}: {reason}")]

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use visus_metrics::device::{AdmScale, AdmTask};
+use visus_metrics::device::{AdmScale, AdmTask, CambiTask};
 
-use crate::arguments::BAND_SUMS;
+use crate::arguments::{BAND_SUMS, CAMBI_COUNTERS, CAMBI_SCALES, SPEED_PLANES};
 use crate::sums::SumsLayout;
 use crate::work::Work;
 
@@ -67,6 +67,12 @@ pub struct Layout {
     pub rows: Region,
     /// Rows of the largest band.
     pub row_capacity: usize,
+    /// Chroma planes of each pair: U and V of the reference, U and V of the distorted picture.
+    pub chroma: Size,
+    pub chroma_planes: Region,
+    /// SpEED's decimated planes, for each of its variants.
+    pub speed: Vec<Region>,
+    pub cambi: Vec<CambiLayout>,
     /// What is read back.
     pub sums: Region,
     pub sums_layout: SumsLayout,
@@ -99,8 +105,19 @@ impl Layout {
         });
         let detail = (0..4).map(|scale| 6 * bands[scale].area() * coefficient_bytes(scale)).max();
         let detail = cutter.cut(detail.unwrap_or(0));
+        let (width, height) = if work.needs_chroma() { work.format.plane_size(1) } else { (0, 0) };
+        let chroma = Size::new(width, height);
+        let chroma_planes = cutter.cut(SPEED_PLANES * (chroma.area() * sample_bytes).next_multiple_of(ALIGN));
+        let decimated = |[width, height]: [usize; 2]| SPEED_PLANES * 4 * width * height;
+        let speed = work.speed.iter().map(|speed| cutter.cut_tight(decimated(speed.decimated))).collect();
+        let mut cambi: Vec<CambiLayout> =
+            work.cambi.iter().map(|task| CambiLayout::new(task, &mut cutter)).collect();
         let row_capacity = bands[0].height;
         let rows = cutter.cut(work.adm.len() * 4 * BAND_SUMS * row_capacity * 8);
+        for cambi in &mut cambi {
+            cambi.counters = cutter.cut(4 * CAMBI_SCALES * CAMBI_COUNTERS);
+            cambi.partial = cutter.cut(2 * 8 * CAMBI_SCALES);
+        }
         let sums_layout = SumsLayout::new(work);
         let sums = cutter.cut_tight(sums_layout.total * 8);
         Self {
@@ -115,6 +132,10 @@ impl Layout {
             detail,
             rows,
             row_capacity,
+            chroma,
+            chroma_planes,
+            speed,
+            cambi,
             sums,
             sums_layout,
             total: cutter.total,
@@ -141,9 +162,54 @@ impl Layout {
         self.earlier.offset + n * self.plane_bytes().next_multiple_of(ALIGN)
     }
 
-    /// The bytes that must be zero before a batch: sums of rows and of pairs, which lie side by side.
+    /// Where a chroma plane of a pair lies: U and V of the reference, U and V of the distorted picture.
+    pub fn chroma_plane(&self, pair: usize, plane: usize) -> usize {
+        self.chroma_planes.offset + pair * self.chroma_planes.part + plane * self.chroma_plane_bytes()
+    }
+
+    /// From one chroma plane to the next.
+    pub fn chroma_plane_bytes(&self) -> usize {
+        self.chroma_planes.part / SPEED_PLANES
+    }
+
+    /// The bytes that must be zero before a batch: sums of rows and of pairs, which lie side by side, and CAMBI's counters.
     pub fn cleared(&self) -> std::ops::Range<usize> {
         self.rows.offset..self.sums.offset + self.batch * self.sums.part
+    }
+}
+
+/// CAMBI's pictures of a variant: all scales one after the other, rows without gaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CambiLayout {
+    /// Where each scale begins, in samples, and samples of all.
+    pub offsets: [usize; CAMBI_SCALES],
+    pub area: usize,
+    pub image: Region,
+    pub mask: Region,
+    pub level: Region,
+    pub strength: Region,
+    pub counters: Region,
+    pub partial: Region,
+}
+
+impl CambiLayout {
+    fn new(task: &CambiTask, cutter: &mut Cutter) -> Self {
+        let mut area = 0;
+        let offsets = task.scales.map(|[width, height]| {
+            let offset = area;
+            area += width * height;
+            offset
+        });
+        // Parts without room between them have `area` samples each.
+        Self {
+            offsets,
+            area,
+            image: cutter.cut_tight(2 * area),
+            mask: cutter.cut_tight(area),
+            level: cutter.cut_tight(2 * area),
+            strength: cutter.cut_tight(4 * area),
+            ..Self::default()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! VMAF's features on a GPU, equal to the CPU's to the last bit.
 //!
-//! A device delivers integer sums; the code of `visus-metrics` that makes scores of the CPU's sums makes them of the
+//! A device delivers sums; the code of `visus-metrics` that makes scores of the CPU's sums makes them of the
 //! device's too. [`Work`] says which sums a set of metrics needs, each once; a [`Session`] has batches of pairs in
 //! flight on a [`Device`] and gives [`PairSums`] back in order; [`Work::finish`] makes rows of them.
 //!
@@ -15,6 +15,7 @@ mod device;
 mod error;
 mod layout;
 mod schedule;
+pub mod selftest;
 mod sums;
 mod work;
 

@@ -1,7 +1,7 @@
 //! What a device computes of a plan: each distinct sum once, and who reads it.
 
-use visus_metrics::device::{AdmTask, DeviceTask, MotionSettings, VifSettings};
-use visus_metrics::{ClipInfo, Metric};
+use visus_metrics::device::{AdmTask, CambiTask, DeviceTask, MotionSettings, SpeedTask, VifSettings};
+use visus_metrics::{ClipInfo, Metric, MetricError};
 use visus_video::Format;
 
 use crate::arguments::MAX_GAINS;
@@ -18,6 +18,8 @@ enum Reader {
     /// The variant, by its place.
     Adm(Box<AdmTask>, usize),
     Motion(MotionSettings),
+    Cambi(Box<CambiTask>, usize),
+    Speed(Box<SpeedTask>, usize),
 }
 
 /// The sums that a set of metrics needs of pictures of one format.
@@ -30,6 +32,8 @@ pub struct Work {
     pub(crate) adm: Vec<AdmTask>,
     /// Whether motion is wanted at a distance of one frame, and of two.
     pub(crate) distances: [bool; 2],
+    pub(crate) cambi: Vec<CambiTask>,
+    pub(crate) speed: Vec<SpeedTask>,
     readers: Vec<Option<Reader>>,
 }
 
@@ -42,6 +46,8 @@ impl Work {
             vif_scale0: false,
             adm: Vec::new(),
             distances: [false; 2],
+            cambi: Vec::new(),
+            speed: Vec::new(),
             readers: Vec::new(),
         };
         let large_enough = clip.format.width().min(clip.format.height()) >= SMALLEST_SIDE;
@@ -70,6 +76,14 @@ impl Work {
                 }
                 Reader::Motion(motion)
             }
+            DeviceTask::Cambi(cambi) => {
+                let variant = place(&mut self.cambi, (*cambi).clone(), CambiTask::has_sums_of);
+                Reader::Cambi(cambi, variant)
+            }
+            DeviceTask::Speed(speed) => {
+                let variant = place(&mut self.speed, (*speed).clone(), SpeedTask::has_planes_of);
+                Reader::Speed(speed, variant)
+            }
         }
     }
 
@@ -87,23 +101,48 @@ impl Work {
         (0..2).rev().find(|place| self.distances[*place]).map_or(0, |place| place + 1)
     }
 
+    /// Whether [`finish`](Self::finish) takes long enough to be worth threads of its own.
+    pub fn finishes_slowly(&self) -> bool {
+        !self.speed.is_empty()
+    }
+
+    /// Whether chroma planes are looked at.
+    pub fn needs_chroma(&self) -> bool {
+        !self.speed.is_empty()
+    }
+
     /// How many launches of the VIF statistic a scale takes.
     pub(crate) fn gain_groups(&self) -> usize {
         self.gains.len().div_ceil(MAX_GAINS)
     }
 
-    /// The row of raw numbers of a metric of the set, from the sums of a pair. False if the device does not compute it.
-    pub fn finish(&self, place: usize, sums: &PairSums, raw: &mut [f64]) -> bool {
+    /// The row of raw numbers of a metric of the set, from the sums of pair `index`. Nothing is written if the device does
+    /// not compute that metric.
+    pub fn finish(
+        &self,
+        place: usize,
+        index: u64,
+        sums: &PairSums,
+        raw: &mut [f64],
+    ) -> Result<(), MetricError> {
         match self.readers.get(place).and_then(Option::as_ref) {
-            None => return false,
+            None => {}
             Some(Reader::Vif(vif, gain)) => vif.finish(&sums.vif(*gain), raw),
             Some(Reader::Adm(adm, variant)) => adm.finish().finish(&sums.adm(*variant), raw),
             Some(Reader::Motion(motion)) => {
                 let sum = if motion.force_zero { None } else { sums.motion(motion.distance as usize) };
                 motion.finish(sum, &self.format, raw);
             }
+            Some(Reader::Cambi(cambi, variant)) => {
+                if sums.is_above_peak(*variant) {
+                    return Err(cambi.above_peak(index));
+                }
+                let strengths = |scale: usize| sums.strengths.get(&(*variant, scale)).cloned();
+                cambi.finish(&sums.cambi(*variant), strengths, raw);
+            }
+            Some(Reader::Speed(speed, variant)) => speed.finish(sums.speed(*variant), raw),
         }
-        true
+        Ok(())
     }
 }
 

@@ -113,6 +113,37 @@ fn exhausted_memory_is_named() {
 }
 
 #[test]
+fn a_device_that_another_process_has_for_itself_is_named() {
+    assert_fails(&["compare", "few"], "busy", "another process has the device for itself");
+}
+
+/// 8 MiB are free: enough for single pairs, or for nothing.
+#[test]
+fn a_device_that_others_have_filled_is_used_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = check(&["test", folder.path().to_str().unwrap()], driver(), "crowded");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_fails(&["bench"], "crowded", "bytes on the device, but its share is");
+}
+
+#[test]
+fn a_device_is_tested_once_for_each_driver() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["test", folder.path().to_str().unwrap()];
+    assert_fails(&words, "wrong-sums", "the device's results differ from the CPU's: cambi of test picture 0");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "a failure is not remembered");
+    let passed = |how: &str| check(&words, driver(), how).status.success();
+    assert!(passed(""));
+    // From now on nothing is computed, so nothing is found; another driver or kernel would have another line.
+    assert!(passed("wrong-sums"));
+    let file = folder.path().join("gpu-selftest");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("cuda | Emulated GPU | compute capability 9.0 | CUDA 12.4 |"), "{text}");
+    std::fs::write(&file, text.replace("CUDA 12.4", "CUDA 12.3")).unwrap();
+    assert!(!passed("wrong-sums"));
+}
+
+#[test]
 fn a_lost_device_is_named() {
     assert_fails(&["compare", "few"], "lost", "the device was lost (wait for the device)");
 }

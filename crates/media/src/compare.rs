@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 use visus_video::Interlacing;
 
 use crate::sync::bars;
-use crate::sync::findings::{Alternative, Findings, Laid, Sync, frames};
+use crate::sync::findings::{Findings, Sync, frames};
+use crate::sync::log::Laid;
 use crate::sync::pairer::CERTAIN;
+use crate::sync::plan::Start;
+use crate::sync::runs::{Alternative, DoubtfulRun};
 use crate::{Facts, Probe};
 
 /// The verdict, and the weight of a reason.
@@ -268,7 +271,7 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: &[O
         }
         Some(_) => {}
     }
-    offset(found, findings, start.confidence);
+    offset(found, findings, start);
     brightness(found, findings);
     gaps(found, findings, facts);
     recheck(found, findings);
@@ -279,13 +282,17 @@ pub(crate) fn content(found: &mut Comparability, findings: &Findings, facts: &[O
     }
 }
 
-fn offset(found: &mut Comparability, findings: &Findings, confidence: f32) {
+/// Below this confidence a start is a guess, whatever else speaks for it.
+const GUESSED: f32 = 0.15;
+
+fn offset(found: &mut Comparability, findings: &Findings, start: Start) {
+    let confidence = start.confidence;
     if findings.offset() != 0 {
         let words = findings.words();
         let first = words.split(';').next().unwrap_or_default();
         found.yes("offset", format!("{first}; frames are paired accordingly"));
     }
-    if confidence < CERTAIN {
+    if confidence < GUESSED || confidence < CERTAIN && start.doubtful {
         found.warn(
             "ambiguous",
             format!("where the two begin cannot be told for sure (confidence {confidence:.2}): the scene is still, repeats itself, or is coded too coarsely"),
@@ -365,15 +372,19 @@ const BLENDED_SHARE: f64 = 0.03;
 fn doubts(found: &mut Comparability, findings: &Findings) {
     let share = |count: u64| count as f64 / findings.pairs.max(1) as f64;
     let doubtful = share(findings.doubtful.frames);
-    if let Some((first, other)) = findings.doubtful.listed.first() {
+    if let Some(DoubtfulRun { run: first, alternative, .. }) = findings.doubtful.listed.first() {
         let last = first.distorted + first.count - 1;
-        let other = match other {
+        let other = match alternative {
             Alternative::Shift(shift) => format!("a shift by {shift:+} frames of the reference"),
             Alternative::Alone => "that they have no counterpart".to_owned(),
         };
+        let change = findings.doubtful.mean_change(findings.pairs);
+        let change = change.map_or(String::new(), |change| {
+            format!(" Paired the other way, they would change the mean of all pairs by {change:+.2}.")
+        });
         let text = format!(
             "the pairing of {:.1} % of the pairs is doubtful: another one explains the pictures nearly as well (first in frames \
-             {} to {last} of the distorted video: {other}); see `pairing.doubtful` for all",
+             {} to {last} of the distorted video: {other}); see `pairing.doubtful` for all.{change}",
             100.0 * doubtful,
             first.distorted
         );

@@ -5,16 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use visus_child::StderrTail;
-use visus_engine::Side;
+use visus_engine::{Cancel, Side};
 use visus_video::Source;
 
-use crate::Facts;
 use crate::compare::{self, Comparability, Outline, Verdict};
 use crate::decode::first_damage;
+use crate::open::Reopen;
 use crate::share::Share;
 use crate::sync::findings::Findings;
+use crate::sync::otherwise::OtherPairs;
 use crate::sync::threads::Threads;
 use crate::sync::{Shared, lock};
+use crate::{Facts, MediaError};
 
 /// Two videos, ready to be scored, and what is known about them.
 pub struct OpenPair {
@@ -29,9 +31,19 @@ impl std::fmt::Debug for OpenPair {
     }
 }
 
+/// Doubtful pairs as the alternative pairs them.
+#[derive(Debug)]
+pub struct Otherwise {
+    pub pair: OpenPair,
+    /// For each pair the number of the scored one that it is the alternative of; none for those that are read for the sake of
+    /// motion.
+    pub stands_for: Vec<Option<u64>>,
+}
+
 /// Stays with the caller while the sources are scored: what was found, and the end of all threads and decoders.
 #[derive(Debug)]
 pub struct Control {
+    pub(crate) again: Reopen,
     pub(crate) facts: Arc<[Facts; 2]>,
     pub(crate) conversions: Arc<Vec<(Side, String)>>,
     pub(crate) known: Comparability,
@@ -51,6 +63,30 @@ impl Control {
 
     pub fn conversions(&self) -> &[(Side, String)] {
         &self.conversions
+    }
+
+    /// The doubtful ones among the scored pairs, opened once more as the alternative pairs them; `None` where nothing is doubtful or
+    /// the videos can be read only once.
+    pub fn open_otherwise(&self, cancel: &Cancel) -> Result<Option<Otherwise>, MediaError> {
+        let (scored, _) = self.range();
+        let log = lock(&self.log);
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(log.pairs.len());
+        let others = OtherPairs::of(&log.pairs, place(scored.start)..place(scored.end));
+        drop(log);
+        let OtherPairs { pairs, stands_for } = others;
+        if pairs.is_empty() {
+            return Ok(None);
+        }
+        let pair = self.again.open(&self.facts, pairs, cancel)?;
+        Ok(pair.map(|pair| Otherwise { pair, stands_for }))
+    }
+
+    /// Notes the score of a doubtful pair and what it would be as the alternative pairs it.
+    pub fn rescored(&self, index: u64, scores: [f64; 2]) {
+        let mut log = lock(&self.log);
+        if let Some(pair) = usize::try_from(index).ok().and_then(|index| log.pairs.get_mut(index)) {
+            pair.rescored = Some(scores);
+        }
     }
 
     /// From now on tells of these pairs only, and of the ends of the streams only if they `ended` with them. What was read ahead

@@ -15,7 +15,7 @@ use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
 use crate::sync::findings::Sync;
-use crate::sync::{self, Request, Stream};
+use crate::sync::{self, Lengths, Request, Stream};
 use crate::tone::{HdrTransfer, ToneMapped};
 use crate::treatment::{self, Treatment};
 use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Opening, Probe, Tools};
@@ -37,6 +37,8 @@ pub struct PairOptions {
     pub skip: [u64; 2],
     /// What is done to each before anything else.
     pub treatments: [Treatment; 2],
+    /// The pairs to read, where they are known: by their numbers behind what is left out, both of which grow from pair to pair.
+    pub pairs: Option<Vec<(u64, u64)>>,
     pub launch: Launch,
     /// What the pair is opened for: it stands in the sentence about a missing ffmpeg.
     pub purpose: String,
@@ -54,6 +56,7 @@ impl Default for PairOptions {
             hwaccel: None,
             skip: [0, 0],
             treatments: Default::default(),
+            pairs: None,
             launch: Launch::default(),
             purpose: "encoded video".to_owned(),
             cancel: Cancel::new(),
@@ -262,14 +265,17 @@ impl Probed {
         let conversions = self.conversions(target, options.scaler);
         let request = Request {
             sync: options.sync,
-            agree: self.agree(options.skip),
+            lengths: self.lengths(options.skip),
+            pairs: options.pairs.clone(),
             scan: self.scan(options, &decode),
             halt,
             cancel: options.cancel.clone(),
         };
         let started = sync::start([reference, distorted], request)?;
         let [reference, distorted] = started.sources;
+        let again = self.again(options);
         let control = Control {
+            again,
             facts: Arc::new(self.facts),
             conversions: Arc::new(conversions),
             known: comparability,
@@ -283,8 +289,16 @@ impl Probed {
         Ok(OpenPair { reference, distorted, control })
     }
 
+    /// How the same pair can be opened once more.
+    fn again(&self, options: &PairOptions) -> Reopen {
+        let Self { inputs, tools, upright, rgb, tone_map, .. } = self;
+        let options = PairOptions { sync: Sync::Off, ..options.clone() };
+        let (inputs, tools) = (inputs.clone(), tools.clone());
+        Reopen { inputs, tools, upright: *upright, rgb: *rgb, tone_map: *tone_map, options }
+    }
+
     /// Whether both have the same length and rate, which they would not have if one had been edited.
-    fn agree(&self, skip: [u64; 2]) -> bool {
+    fn lengths(&self, skip: [u64; 2]) -> Lengths {
         let frames = |side: usize| self.facts[side].frames.map(|frames| frames.saturating_sub(skip[side]));
         let variable = |facts: &Facts| facts.probe.as_ref().is_some_and(|probe| probe.variable_rate);
         let rates = self.facts.each_ref().map(Facts::rate);
@@ -292,7 +306,12 @@ impl Probed {
             [Some(reference), Some(distorted)] => (reference / distorted - 1.0).abs() < 0.001,
             _ => true,
         };
-        frames(0).is_some() && frames(0) == frames(1) && (same_rate || self.facts.iter().any(variable))
+        let counted = |facts: &Facts| facts.probe.as_ref().is_none_or(|probe| probe.counted);
+        match (frames(0), frames(1)) {
+            (Some(a), Some(b)) if a == b && (same_rate || self.facts.iter().any(variable)) => Lengths::Agree,
+            (Some(a), Some(b)) if a != b && self.facts.iter().all(counted) => Lengths::Differ,
+            _ => Lengths::Unknown,
+        }
     }
 
     /// How both are read once more, if pairing asks for it.
@@ -301,6 +320,7 @@ impl Probed {
             input: self.inputs[side].clone(),
             probe: self.facts[side].probe.clone(),
             range: range(&self.facts[side]),
+            rate: self.facts[side].rate(),
             skip: options.skip[side],
             crop: options.treatments[side].crop,
         });
@@ -383,6 +403,55 @@ impl Probed {
             all.extend(words.into_iter().map(|words| (side, words)));
         }
         all
+    }
+}
+
+/// What it takes to open a pair once more.
+#[derive(Debug)]
+pub(crate) struct Reopen {
+    inputs: [Input; 2],
+    tools: Option<Tools>,
+    upright: bool,
+    rgb: RgbTarget,
+    tone_map: [Option<HdrTransfer>; 2],
+    options: PairOptions,
+}
+
+impl Reopen {
+    /// These pairs of the same videos; `None` for what can be read only once.
+    pub fn open(
+        &self,
+        facts: &[Facts; 2],
+        pairs: Vec<(u64, u64)>,
+        cancel: &Cancel,
+    ) -> Result<Option<OpenPair>, MediaError> {
+        if !self.inputs.iter().all(|input| input.path().is_file()) {
+            return Ok(None);
+        }
+        let open = |side: usize| -> Result<Option<Box<dyn Source>>, MediaError> {
+            let (input, treatment) = (&self.inputs[side], &self.options.treatments[side]);
+            if input.is_encoded() {
+                return Ok(None);
+            }
+            Ok(match look(input, treatment, None, cancel)? {
+                Looked::Source(source) => {
+                    Some(treatment.apply_to_source(source, &mut facts[side].clone())?.0)
+                }
+                Looked::Probe(_) => None,
+            })
+        };
+        let probed = Probed {
+            inputs: self.inputs.clone(),
+            tools: self.tools.clone(),
+            facts: facts.clone(),
+            opened: [open(0)?, open(1)?],
+            upright: self.upright,
+            rgb: self.rgb,
+            treated: Default::default(),
+            tone_map: self.tone_map,
+        };
+        let options = PairOptions { pairs: Some(pairs), cancel: cancel.clone(), ..self.options.clone() };
+        probed.open(&options).map(Some)
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Probe {
     pub duration: Option<f64>,
     /// As the container counts them, else estimated from duration and rate.
     pub frames: Option<u64>,
+    /// The container counts its frames; otherwise their number is estimated from a duration.
+    pub counted: bool,
     /// The stream's own duration in seconds, without what lies before its first frame. A container's duration may be that
     /// of its sound.
     own_duration: Option<f64>,
@@ -313,6 +315,7 @@ fn parse_stream(file: &str, json: &str, wanted: Option<u32>) -> Result<Probe, Me
         film_grain: stream.film_grain.unwrap_or(0) != 0,
         duration,
         frames: frames(stream, duration, frame_rate),
+        counted: counted(stream).is_some(),
         own_duration: own_duration(stream),
         opening: Opening::file(Path::new(file)),
         filters: String::new(),
@@ -393,9 +396,12 @@ fn clock(text: &str) -> Option<f64> {
     text.split(':').try_fold(0.0, |seconds, part| Some(seconds * 60.0 + part.parse::<f64>().ok()?))
 }
 
+fn counted(stream: &Stream) -> Option<u64> {
+    stream.nb_frames.as_deref().and_then(|text| text.parse().ok()).filter(|count| *count > 0)
+}
+
 fn frames(stream: &Stream, duration: Option<f64>, rate: Option<(u32, u32)>) -> Option<u64> {
-    let counted = stream.nb_frames.as_deref().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
-    counted.or_else(|| {
+    counted(stream).or_else(|| {
         let (num, den) = rate?;
         Some((duration? * f64::from(num) / f64::from(den)).round() as u64)
     })

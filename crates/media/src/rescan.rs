@@ -7,6 +7,7 @@ use visus_video::{ColourRange, Source};
 
 use crate::sync::signature::View;
 use crate::sync::thumbnails::{self, Strip, Thumbnails};
+use crate::timestamps;
 use crate::{Crop, DecodeOptions, Decoder, Input, MediaError, Probe, Tools, crop_source};
 
 /// What a thread came to; its panic goes on here.
@@ -19,6 +20,7 @@ pub(crate) struct Again {
     pub input: Input,
     pub probe: Option<Probe>,
     pub range: ColourRange,
+    pub rate: Option<f64>,
     pub skip: u64,
     /// For raw and Y4M video; what ffmpeg decodes is cropped there.
     pub crop: Option<Crop>,
@@ -36,7 +38,12 @@ impl Again {
             let most = thumbnails::MOST + self.skip;
             let mut source = Decoder::open_small(tools, probe, decode, (view, most))?;
             source.skip(self.skip)?;
-            return Strip::read(&mut source, self.range, &decode.cancel).map(Some);
+            return std::thread::scope(|scope| {
+                let times = scope.spawn(|| timestamps::read(tools, probe, &decode.cancel));
+                let strip = Strip::read(&mut source, self.range, &decode.cancel)?;
+                let times = self.timed(&strip, joined(times));
+                Ok(Some(strip.with_times(times)))
+            });
         }
         let raw = match &self.input {
             Input::Raw(_, format) => Some(*format),
@@ -48,7 +55,18 @@ impl Again {
         let source = visus_video::open(self.input.path(), raw)?;
         let (mut source, _) = crop_source(source, self.crop)?;
         source.skip(self.skip)?;
-        Strip::shrink(&mut *source, self.range, view, &decode.cancel)
+        let strip = Strip::shrink(&mut *source, self.range, view, &decode.cancel)?;
+        Ok(strip.map(|strip| {
+            let times = self.rate.map(|rate| timestamps::even(strip.frames(), rate));
+            strip.with_times(times)
+        }))
+    }
+
+    /// Timestamps of the frames that are looked at, if every frame of the file has one.
+    fn timed(&self, strip: &Strip, times: Option<Vec<f64>>) -> Option<Vec<f64>> {
+        let skip = usize::try_from(self.skip).ok()?;
+        let mut times = times.filter(|times| times.len() == strip.frames() + skip)?;
+        Some(times.split_off(skip))
     }
 }
 

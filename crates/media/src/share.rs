@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::compare::{self, Comparability, Outline};
-use crate::sync::findings::Log;
+use crate::sync::log::{Log, Noted};
 
 /// What one part knows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,7 +56,9 @@ impl Share {
         if setting(&self.log) != setting(&next.log) {
             return Err("where they begin, or how they are compared, differs".to_owned());
         }
-        if self.log.pairs.last() != next.log.before.as_ref() {
+        // Each part scores its own pairs again where they are doubtful, not the one before.
+        let as_paired = |pair: &Noted| Noted { rescored: None, ..*pair };
+        if self.log.pairs.last().map(as_paired) != next.log.before.as_ref().map(as_paired) {
             return Err("the pairs of one do not follow those of the other".to_owned());
         }
         let Log { searched_far, pairs, tail, blended, .. } = next.log;

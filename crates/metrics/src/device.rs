@@ -1,19 +1,24 @@
 //! What a device needs to compute a metric in place of its extractor.
 //!
-//! A device computes integer sums per frame and nothing else; the functions called `finish` turn these into the row of
-//! raw numbers that the extractor would have given. The extractors use the same functions, so equal sums are equal bits.
+//! A device computes sums per frame and nothing else; the functions called `finish` turn these into the row of raw numbers
+//! that the extractor would have given. The extractors use the same functions, so equal sums are equal bits. Sums are
+//! integers, except for SpEED's, which are floats added up in the extractor's order.
 //!
 //! | metric | sums of a frame | finished by |
 //! |---|---|---|
 //! | `vif` | four [`VifSums`], one per scale and limit of the gain | [`VifSettings::finish`] |
 //! | `adm` | four [`AdmSums`], one per scale | [`AdmFinish::finish`] |
+//! | `cambi` | five [`CambiSums`], one per scale | [`CambiTask::finish`] |
+//! | `speed_chroma` | four [`SpeedPlane`]s | [`SpeedTask::finish`] |
 //! | `motion` | one sum of absolute differences, if there is an earlier frame | [`MotionSettings::finish`] |
 //!
 //! [`Metric::device_task`](crate::Metric::device_task) says which of them a metric is. Tables that take part in a result
 //! are handed out here as well, so that a device works with the same ones.
 
 pub use crate::adm::{AdmFinish, AdmScale, AdmShifts, AdmSums, AdmTask};
+pub use crate::cambi::{CambiSums, CambiTask, cambi_reciprocals};
 pub use crate::motion::MotionSettings;
+pub use crate::speed::{SpeedPlane, SpeedTask};
 pub use crate::vif::{VifSettings, VifSums};
 
 /// A metric as work for a device.
@@ -22,6 +27,8 @@ pub enum DeviceTask {
     Vif(VifSettings),
     Adm(Box<AdmTask>),
     Motion(MotionSettings),
+    Cambi(Box<CambiTask>),
+    Speed(Box<SpeedTask>),
 }
 
 /// The windows of VIF's four scales, of 17, 9, 5 and 3 taps; each sums to 2^16.

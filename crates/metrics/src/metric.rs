@@ -160,7 +160,7 @@ pub trait Metric: Any + Send + Sync {
         None
     }
 
-    /// The metric as work for a device, if its extractor does nothing but make integer sums and finish them. `None` for
+    /// The metric as work for a device, if its extractor does nothing but make sums and finish them. `None` for
     /// formats that [`extractor`](Self::extractor) refuses.
     fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
         let _ = clip;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use visus_engine::{Backend, Device, DevicePolicy, DeviceRequest, Gpu};
+use visus_engine::{Backend, Device, DevicePolicy, DeviceRequest, Gpu, Gpus};
 use visus_metrics::Level;
 
 use crate::RequestError;
@@ -19,9 +19,45 @@ pub enum BackendRequest {
     #[default]
     Auto,
     Cpu,
-    /// A CUDA device by its number.
-    Cuda(usize),
+    /// CUDA devices by their numbers; several share the frames of a run.
+    Cuda(CudaDevices),
 }
+
+/// Numbers of CUDA devices, at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaDevices(u64);
+
+impl CudaDevices {
+    /// The numbers, rising.
+    pub fn numbers(self) -> impl Iterator<Item = usize> {
+        (0..u64::BITS as usize).filter(move |number| self.0 >> number & 1 == 1)
+    }
+
+    /// `None` for numbers above 63.
+    fn one(number: usize) -> Option<Self> {
+        (number < u64::BITS as usize).then(|| Self(1 << number))
+    }
+
+    /// From `0` or `0,1`.
+    fn parse(text: &str) -> Result<Self, RequestError> {
+        let one = |number: &str| {
+            number.parse().ok().and_then(Self::one).ok_or_else(|| {
+                RequestError::Backend(format!("'{number}' is not the number of a CUDA device (0 to 63)"))
+            })
+        };
+        text.split(',').try_fold(Self(0), |all, number| Ok(Self(all.0 | one(number)?.0)))
+    }
+}
+
+impl std::fmt::Display for CudaDevices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let numbers: Vec<String> = self.numbers().map(|number| number.to_string()).collect();
+        f.write_str(&numbers.join(","))
+    }
+}
+
+/// The device that `cuda` is.
+const FIRST: CudaDevices = CudaDevices(1);
 
 /// Names of backends that others have and we do not, each with what serves that hardware here.
 const ELSEWHERE: [(&str, &str); 4] = [
@@ -39,16 +75,11 @@ impl FromStr for BackendRequest {
         match (name, number) {
             ("auto", None) => Ok(Self::Auto),
             ("cpu", None) => Ok(Self::Cpu),
-            ("cuda", None) => Ok(Self::Cuda(0)),
-            ("cuda", Some(number)) => match number.parse() {
-                Ok(number) => Ok(Self::Cuda(number)),
-                Err(_) => {
-                    Err(RequestError::Backend(format!("'{number}' is not the number of a CUDA device")))
-                }
-            },
+            ("cuda", None) => Ok(Self::Cuda(FIRST)),
+            ("cuda", Some(numbers)) => CudaDevices::parse(numbers).map(Self::Cuda),
             _ => Err(RequestError::Backend(match ELSEWHERE.iter().find(|(known, _)| *known == name) {
                 Some((_, instead)) => format!("backend '{name}' is not available: {instead}"),
-                None => format!("backend '{text}' must be auto, cpu, cuda or cuda:N"),
+                None => format!("backend '{text}' must be auto, cpu, cuda, cuda:N or cuda:N,M"),
             })),
         }
     }
@@ -59,8 +90,8 @@ impl std::fmt::Display for BackendRequest {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Cpu => f.write_str("cpu"),
-            Self::Cuda(0) => f.write_str("cuda"),
-            Self::Cuda(number) => write!(f, "cuda:{number}"),
+            Self::Cuda(FIRST) => f.write_str("cuda"),
+            Self::Cuda(devices) => write!(f, "cuda:{devices}"),
         }
     }
 }
@@ -70,11 +101,11 @@ impl BackendRequest {
     pub fn open(self, level: Level) -> Result<Backend, RequestError> {
         match self {
             Self::Cpu => Ok(level.into()),
-            Self::Cuda(number) => {
-                let device = cuda(number).map_err(|reason| unusable(self, &reason))?;
+            Self::Cuda(devices) => {
+                let device = all(devices).map_err(|reason| unusable(self, &reason))?;
                 Ok(with_device(level, device, DevicePolicy::Required))
             }
-            Self::Auto => Ok(match cuda(0) {
+            Self::Auto => Ok(match all(FIRST) {
                 Ok(device) => with_device(level, device, DevicePolicy::Preferred),
                 Err(_) => level.into(),
             }),
@@ -88,7 +119,7 @@ fn unusable(request: BackendRequest, reason: &str) -> RequestError {
     ))
 }
 
-fn with_device(level: Level, device: Arc<Gpu>, policy: DevicePolicy) -> Backend {
+fn with_device(level: Level, device: Arc<dyn Device>, policy: DevicePolicy) -> Backend {
     Backend { cpu: level, device: Some(DeviceRequest { device, policy }) }
 }
 
@@ -98,15 +129,27 @@ type Opened = Result<Arc<Gpu>, String>;
 fn cuda(number: usize) -> Opened {
     static DEVICES: LazyLock<Mutex<HashMap<usize, Opened>>> = LazyLock::new(Mutex::default);
     let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
-    let open = || Gpu::cuda(number).map(Arc::new).map_err(|error| error.to_string());
+    let open = || {
+        let device = Gpu::cuda_tested(number, crate::cache_folder().as_deref());
+        device.map(Arc::new).map_err(|error| error.to_string())
+    };
     devices.entry(number).or_insert_with(open).clone()
+}
+
+/// One device, or several as one.
+fn all(devices: CudaDevices) -> Result<Arc<dyn Device>, String> {
+    let mut opened: Vec<Arc<Gpu>> = devices.numbers().map(cuda).collect::<Result<_, _>>()?;
+    match opened.len() {
+        1 => Ok(opened.remove(0)),
+        _ => Ok(Arc::new(Gpus::new(opened))),
+    }
 }
 
 /// Whether a backend works here, or why not. The first question about a device opens it.
 pub fn probe(name: &str) -> Result<String, String> {
     match name.parse() {
         Ok(BackendRequest::Auto | BackendRequest::Cpu) => Ok("cpu".to_owned()),
-        Ok(BackendRequest::Cuda(number)) => cuda(number).map(|device| device.id().to_string()),
+        Ok(BackendRequest::Cuda(devices)) => all(devices).map(|device| device.id().to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -125,11 +168,15 @@ mod tests {
     #[test]
     fn words_for_backends() {
         assert_eq!("auto".parse(), Ok(BackendRequest::Auto));
-        assert_eq!("cuda:2".parse(), Ok(BackendRequest::Cuda(2)));
-        for text in ["cuda:x", "cpu:1", "abacus", "sycl", "vulkan:0", ""] {
+        assert_eq!("cuda:2".parse(), Ok(BackendRequest::Cuda(CudaDevices::one(2).unwrap())));
+        let Ok(BackendRequest::Cuda(several)) = "cuda:3,0,3".parse() else { panic!("several devices") };
+        assert_eq!(several.numbers().collect::<Vec<_>>(), [0, 3]);
+        for text in
+            ["cuda:x", "cuda:", "cuda:0,", "cuda:64", "cuda:-1", "cpu:1", "abacus", "sycl", "vulkan:0", ""]
+        {
             assert!(text.parse::<BackendRequest>().is_err(), "{text}");
         }
-        for text in ["auto", "cpu", "cuda", "cuda:3"] {
+        for text in ["auto", "cpu", "cuda", "cuda:3", "cuda:0,1", "cuda:1,2,63"] {
             assert_eq!(
                 text.parse::<BackendRequest>().map(|backend| backend.to_string()),
                 Ok(text.to_owned())
@@ -147,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_refused_with_the_reason() {
-        let error = BackendRequest::Cuda(4096).open(Level::Scalar).unwrap_err().to_string();
-        assert!(error.starts_with("backend 'cuda:4096' is not available: "), "{error}");
+        let error = "cuda:63".parse::<BackendRequest>().unwrap().open(Level::Scalar).unwrap_err().to_string();
+        assert!(error.starts_with("backend 'cuda:63' is not available: "), "{error}");
     }
 }

@@ -144,6 +144,7 @@ fn engine_class(error: &EngineError) -> ErrorClass {
     match error {
         EngineError::Cancelled => ErrorClass::Cancelled,
         EngineError::EmptyPart { .. } | EngineError::UnlistedStart { .. } => ErrorClass::Request,
+        EngineError::WrongFrame { .. } => ErrorClass::Request,
         EngineError::Metric(MetricError::Format { .. }) | EngineError::NoFrames => ErrorClass::Video,
         EngineError::Incompatible { .. } => ErrorClass::NotComparable,
         _ => ErrorClass::Failed,

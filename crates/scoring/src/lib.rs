@@ -15,15 +15,16 @@
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
 //!
-//! A front end that already holds frames resolves its [`Selection`] with [`Selection::resolve_clip`] and pushes frames into a
-//! [`PushSession`] of the resolved plan; one that holds sources (tuning tools read encodes they made themselves) calls
-//! [`run_sources`].
+//! A front end that already holds frames pushes them into a [`FrameScorer`], whose result is the same [`ScoreResult`]; one
+//! that holds sources (tuning tools read encodes they made themselves) calls [`run_sources`].
 #![forbid(unsafe_code)]
 
 mod anytime;
 pub mod backend;
+mod cache;
 pub mod cpu;
 mod error;
+mod frames;
 mod handle;
 pub mod inputs;
 pub mod names;
@@ -33,11 +34,14 @@ pub mod range;
 mod request;
 mod run;
 mod selection;
+mod shape;
 mod video;
 
 pub use anytime::{Estimates, Sampling, score_sampled};
 pub use backend::BackendRequest;
+pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
+pub use frames::FrameScorer;
 pub use handle::{ModelFile, OpenedFile};
 pub use inputs::InputOptions;
 pub use open::{OpenVideos, Prepared, open_one};
@@ -45,5 +49,5 @@ pub use pair::PairInfo;
 pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
+pub use shape::Shape;
 pub use video::Video;
-pub use visus_engine::PushSession;

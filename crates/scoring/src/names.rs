@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use visus_engine::model::{BUILTIN, SpecError, builtin};
 use visus_engine::{FeatureSpec, ModelSource, ModelSpec};
 use visus_metrics::registry;
+use visus_video::Chroma;
 
 use crate::RequestError;
 use crate::handle::ModelFile;
@@ -142,6 +143,53 @@ pub fn metric(text: &str) -> Result<FeatureSpec, RequestError> {
     Ok(spec)
 }
 
+/// Reads ffmpeg's name of a planar format, such as `yuv420p10le`: its chroma and its bits per sample.
+pub fn pixel_format(text: &str) -> Result<(Chroma, u8), RequestError> {
+    let known = "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
+    let refuse = || RequestError::Format(format!("'{}' is not a known format; {known}", shortened(text)));
+    let families = [
+        ("yuv420p", Chroma::C420),
+        ("yuvj420p", Chroma::C420),
+        ("yuv422p", Chroma::C422),
+        ("yuvj422p", Chroma::C422),
+        ("yuv444p", Chroma::C444),
+        ("yuvj444p", Chroma::C444),
+        ("gray", Chroma::C400),
+    ];
+    let (rest, chroma) = families
+        .iter()
+        .find_map(|(name, chroma)| Some((text.strip_prefix(name)?, *chroma)))
+        .ok_or_else(refuse)?;
+    let depth = match rest.strip_suffix("le").unwrap_or(rest) {
+        "" => 8,
+        bits => bits.parse().ok().filter(|bits| (9..=16).contains(bits)).ok_or_else(refuse)?,
+    };
+    Ok((chroma, depth))
+}
+
+/// Reads a frame rate: `25`, `29.97` or `30000/1001`.
+pub fn frame_rate(text: &str) -> Result<(u32, u32), RequestError> {
+    let refuse = || {
+        let text = shortened(text);
+        RequestError::Format(format!("'{text}' is not a frame rate; write it as 25, 29.97 or 30000/1001"))
+    };
+    if let Some((frames, seconds)) = text.split_once('/') {
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| refuse());
+        let (frames, seconds) = (number(frames)?, number(seconds)?);
+        return if frames > 0 && seconds > 0 { Ok((frames, seconds)) } else { Err(refuse()) };
+    }
+    let number: f64 = text.trim().parse().map_err(|_| refuse())?;
+    if !(0.001..=1000.0).contains(&number) {
+        return Err(refuse());
+    }
+    if number.fract() == 0.0 {
+        return Ok((number as u32, 1));
+    }
+    let film = ((number * 1001.0 / 1000.0).round() as u32 * 1000, 1001);
+    let is_close = (f64::from(film.0) / f64::from(film.1) - number).abs() < 0.01;
+    Ok(if is_close { film } else { ((number * 1000.0).round() as u32, 1000) })
+}
+
 /// A name from outside is repeated up to this length.
 const SHOWN: usize = 100;
 
@@ -166,6 +214,23 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formats_and_rates() {
+        assert_eq!(pixel_format("yuv420p"), Ok((Chroma::C420, 8)));
+        assert_eq!(pixel_format("yuv422p10le"), Ok((Chroma::C422, 10)));
+        assert_eq!(pixel_format("gray12"), Ok((Chroma::C400, 12)));
+        for text in ["nv12", "yuv420p7", "yuv420p10be", "rgb24", ""] {
+            assert!(pixel_format(text).is_err(), "{text}");
+        }
+        assert_eq!(frame_rate("25"), Ok((25, 1)));
+        assert_eq!(frame_rate("30000/1001"), Ok((30000, 1001)));
+        assert_eq!(frame_rate("29.97"), Ok((30000, 1001)));
+        assert_eq!(frame_rate("12.5"), Ok((12500, 1000)));
+        for text in ["", "0", "1/0", "fast", "-25"] {
+            assert!(frame_rate(text).is_err(), "{text}");
+        }
+    }
 
     fn label(word: &str) -> Result<String, RequestError> {
         one_model(word).map(|model| model.spec.label())

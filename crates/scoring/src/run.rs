@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use visus_engine::{Cancel, Event, Flow, FrameRange, Outcome, Plan, Pooling, Row, Settings, Sink};
+use visus_media::Otherwise;
 use visus_report::part::{self, Asked};
 use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
-use visus_video::Source;
+use visus_video::{Cropped, Region, Source};
 
 use crate::open::{OpenVideos, Prepared};
 use crate::pair::PairInfo;
@@ -153,7 +154,38 @@ pub fn score_with_plan(
     };
     pair.scored(outcome.first_frame..outcome.first_frame + outcome.frames, ended);
     pair.finish();
+    rescore(&pair, plan, &outcome, options, cancel);
     Ok(Scored { outcome, facts, totals, part, pair })
+}
+
+/// Scores doubtful pairs once more, as the alternative pairs them. The result stands without it: where files have changed or cannot be
+/// read again, the report says nothing about it.
+fn rescore(pair: &PairInfo, plan: &Plan, outcome: &Outcome, options: &RunOptions, cancel: &Cancel) {
+    let Some(control) = pair.control() else { return };
+    let model = plan.models().next().map(|model| model.name.clone());
+    let Some(column) = model.or_else(|| plan.extra_columns().next().map(str::to_owned)) else { return };
+    let roi = pair.roi();
+    let Ok(Some(Otherwise { pair, stands_for })) = control.open_otherwise(cancel) else { return };
+    let Some([reference, distorted]) = within([pair.reference, pair.distorted], roi) else { return };
+    let options = RunOptions { subsample: 1, frames: None, from: None, to: None, ..options.clone() };
+    let again = run_sources(plan, reference, distorted, &options, cancel, &mut visus_engine::Silent);
+    pair.control.finish();
+    let Ok(again) = again else { return };
+    let columns = (outcome.scores.column(&column), again.scores.column(&column));
+    let (Some(scores), Some(others)) = columns else { return };
+    for (at, index) in (0..).zip(stands_for) {
+        let own = index.and_then(|index| Some((index, scores.get(index.checked_sub(outcome.first_frame)?)?)));
+        if let (Some((index, own)), Some(other)) = (own, others.get(at)) {
+            control.rescored(index, [own, other]);
+        }
+    }
+}
+
+/// The region of both that is measured; `None` where it does not fit.
+fn within(sources: [Box<dyn Source>; 2], roi: Option<Region>) -> Option<[Box<dyn Source>; 2]> {
+    let Some(roi) = roi else { return Some(sources) };
+    let [reference, distorted] = sources;
+    Some([Box::new(Cropped::new(reference, roi).ok()?), Box::new(Cropped::new(distorted, roi).ok()?)])
 }
 
 /// Scores two sources that the caller has made itself.

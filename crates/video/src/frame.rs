@@ -32,6 +32,8 @@ pub enum LayoutError {
     Stride { plane: usize, needed: usize, stride: usize },
     #[error("plane {plane} ends at byte {needed}, but the buffer has {got} bytes")]
     Length { plane: usize, needed: usize, got: usize },
+    #[error("there is no memory for plane {plane}")]
+    Missing { plane: usize },
     #[error("plane {plane} is not aligned to its samples of {sample_bytes} bytes")]
     Alignment { plane: usize, sample_bytes: usize },
 }
@@ -47,8 +49,7 @@ struct Placement {
     height: usize,
 }
 
-/// One picture: up to three planes in one allocation.
-#[derive(Clone)]
+/// One picture: up to three planes in one allocation, unless a caller has them apart.
 pub struct Frame {
     format: Format,
     memory: Memory,
@@ -102,6 +103,22 @@ impl Frame {
         Ok(Self { format, memory: Memory::Foreign(buffer), planes })
     }
 
+    /// The same for planes that lie in separate memory, each with its own buffer and its place in it.
+    pub fn wrap_apart(
+        format: Format,
+        apart: Vec<(Box<dyn Buffer>, PlaneLayout)>,
+    ) -> Result<Self, LayoutError> {
+        let mut planes = [Placement::default(); 3];
+        if apart.len() < format.planes() {
+            return Err(LayoutError::Missing { plane: apart.len() });
+        }
+        for (index, (buffer, layout)) in apart.iter().enumerate().take(format.planes()) {
+            planes[index] = Placement::within(buffer.bytes(), &format, index, *layout)?;
+        }
+        let buffers = apart.into_iter().map(|(buffer, _)| buffer).collect();
+        Ok(Self { format, memory: Memory::Apart(buffers), planes })
+    }
+
     pub fn format(&self) -> &Format {
         &self.format
     }
@@ -111,7 +128,7 @@ impl Frame {
         if self.format != other.format {
             return self.clone_from(other);
         }
-        if self.layouts() == other.layouts() {
+        if self.layouts() == other.layouts() && !self.is_apart() && !other.is_apart() {
             let (own, theirs) = (self.byte_range(), other.byte_range());
             let length = own.len().min(theirs.len());
             let source = &other.memory.bytes()[theirs][..length];
@@ -141,7 +158,7 @@ impl Frame {
     }
 
     /// The memory from the first plane's first sample to the last plane's end, padding included: what a device copies in
-    /// one piece. Samples of two bytes are in the machine's byte order.
+    /// one piece. Where planes lie apart, it is luma's. Samples of two bytes are in the machine's byte order.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.bytes()[self.byte_range()]
     }
@@ -161,7 +178,8 @@ impl Frame {
 
     /// Where all planes lie; two frames of one format may begin at different places.
     fn byte_range(&self) -> std::ops::Range<usize> {
-        let (planes, bytes) = (&self.planes[..self.format.planes()], self.format.sample_bytes());
+        let count = if self.is_apart() { 1 } else { self.format.planes() };
+        let (planes, bytes) = (&self.planes[..count], self.format.sample_bytes());
         let start = planes.iter().map(|plane| plane.start).min().unwrap_or(0);
         let end = planes.iter().map(|plane| plane.start + plane.length).max().unwrap_or(0);
         start * bytes..end * bytes
@@ -170,7 +188,7 @@ impl Frame {
     /// Plane 0 is luma. A plane that the format does not have is empty.
     pub fn plane(&self, index: usize) -> PlaneView<'_> {
         let plane = self.planes[index];
-        let bytes = &self.memory.bytes()[plane.byte_range(&self.format)];
+        let bytes = &self.memory.plane(index)[plane.byte_range(&self.format)];
         if self.is_wide() {
             PlaneView::U16(plane.view(bytemuck::cast_slice(bytes)))
         } else {
@@ -182,18 +200,35 @@ impl Frame {
     pub fn plane_mut_u8(&mut self, index: usize) -> Option<PlaneMut<'_, u8>> {
         let plane = self.planes[index];
         let range = plane.byte_range(&self.format);
-        (!self.is_wide()).then(|| plane.view_mut(&mut self.memory.bytes_mut()[range]))
+        (!self.is_wide()).then(|| plane.view_mut(&mut self.memory.plane_mut(index)[range]))
     }
 
     /// The plane's rows for writing, as 16-bit samples; `None` if the frame has 8 bits.
     pub fn plane_mut_u16(&mut self, index: usize) -> Option<PlaneMut<'_, u16>> {
         let plane = self.planes[index];
         let range = plane.byte_range(&self.format);
-        self.is_wide().then(|| plane.view_mut(bytemuck::cast_slice_mut(&mut self.memory.bytes_mut()[range])))
+        self.is_wide()
+            .then(|| plane.view_mut(bytemuck::cast_slice_mut(&mut self.memory.plane_mut(index)[range])))
+    }
+
+    fn is_apart(&self) -> bool {
+        matches!(self.memory, Memory::Apart(_))
     }
 
     fn is_wide(&self) -> bool {
         self.format.sample_bytes() > 1
+    }
+}
+
+/// A copy lies in one piece of ordinary memory, wherever the original does.
+impl Clone for Frame {
+    fn clone(&self) -> Self {
+        if self.is_apart() {
+            let mut copy = Self::one_of_many(self.format);
+            copy.copy_from(self);
+            return copy;
+        }
+        Self { format: self.format, memory: self.memory.clone(), planes: self.planes }
     }
 }
 
@@ -432,6 +467,29 @@ mod tests {
         assert!(same(&other, &own) && wrapped.has_foreign_memory() && !other.has_foreign_memory());
         wrapped.exchange(&mut Frame::new(*own.format()));
         assert!(wrapped.has_foreign_memory() && !same(&wrapped, &own));
+    }
+
+    #[test]
+    fn planes_may_lie_apart() {
+        for (depth, gap) in [(8, 0), (8, 5), (10, 6)] {
+            let own = picture(depth);
+            let apart = |planes: usize| {
+                let one = |plane: usize| {
+                    let (buffer, layouts) = packed(&own, gap);
+                    (buffer, layouts[plane])
+                };
+                Frame::wrap_apart(*own.format(), (0..planes).map(one).collect())
+            };
+            let mut wrapped = apart(3).unwrap();
+            assert!(same(&own, &wrapped) && wrapped.has_foreign_memory());
+            let copy = wrapped.clone();
+            assert!(same(&own, &copy) && !copy.has_foreign_memory());
+            let PlaneLayout { offset, stride } = wrapped.plane_layout(0);
+            assert!(offset == 0 && wrapped.bytes().len() >= stride * 20 + 37 * own.format().sample_bytes());
+            wrapped.copy_from(&Frame::new(*own.format()));
+            assert!(same(&Frame::new(*own.format()), &wrapped));
+            assert_eq!(apart(2).map(drop), Err(LayoutError::Missing { plane: 2 }));
+        }
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub(crate) enum Memory {
     Heap(Vec<u64>),
     Mapped(MmapMut),
     Foreign(Box<dyn Buffer>),
+    /// A buffer for each plane, at least one.
+    Apart(Vec<Box<dyn Buffer>>),
 }
 
 impl Memory {
@@ -88,14 +90,31 @@ impl Memory {
     }
 
     pub(crate) fn is_foreign(&self) -> bool {
-        matches!(self, Self::Foreign(_))
+        matches!(self, Self::Foreign(_) | Self::Apart(_))
     }
 
+    /// The memory that holds a plane.
+    pub(crate) fn plane(&self, index: usize) -> &[u8] {
+        match self {
+            Self::Apart(buffers) => buffers.get(index).map_or(&[], |buffer| buffer.bytes()),
+            _ => self.bytes(),
+        }
+    }
+
+    pub(crate) fn plane_mut(&mut self, index: usize) -> &mut [u8] {
+        match self {
+            Self::Apart(buffers) => buffers.get_mut(index).map_or(&mut [], |buffer| buffer.bytes_mut()),
+            _ => self.bytes_mut(),
+        }
+    }
+
+    /// Of planes that lie apart, luma's.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Heap(words) => bytemuck::cast_slice(words),
             Self::Mapped(bytes) => bytes,
             Self::Foreign(buffer) => buffer.bytes(),
+            Self::Apart(_) => self.plane(0),
         }
     }
 
@@ -104,6 +123,7 @@ impl Memory {
             Self::Heap(words) => bytemuck::cast_slice_mut(words),
             Self::Mapped(bytes) => bytes,
             Self::Foreign(buffer) => buffer.bytes_mut(),
+            Self::Apart(_) => self.plane_mut(0),
         }
     }
 }
@@ -114,12 +134,13 @@ impl fmt::Debug for Memory {
             Self::Heap(_) => "heap",
             Self::Mapped(_) => "mapped",
             Self::Foreign(_) => "foreign",
+            Self::Apart(_) => "apart",
         };
         write!(f, "Memory({kind}, {} bytes)", self.bytes().len())
     }
 }
 
-/// A copy lives in ordinary memory, wherever the original does.
+/// A copy lives in ordinary memory, wherever the original does. Planes that lie apart are copied by their frame.
 impl Clone for Memory {
     fn clone(&self) -> Self {
         let pages = if matches!(self, Self::Mapped(_)) { Pages::Huge } else { Pages::Small };

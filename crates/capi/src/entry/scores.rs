@@ -1,12 +1,33 @@
 //! Scores of features, models and collections.
+//!
+//! All of them ask a context something and write the answer through a pointer; [`answer`] is what they have in common.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::{guarded, object, present, put, text};
-use crate::abi::CollectionScore;
-use crate::context::{CONTEXTS, Frames, Pooling};
+use crate::abi::{CollectionScore, Result};
+use crate::context::{CONTEXTS, Context, Frames, Pooling};
 use crate::handles::lock;
 use crate::model::{COLLECTIONS, MODELS};
+
+/// Asks a context and writes what it answers. Nothing is asked if there is no place for the answer.
+///
+/// # Safety
+/// `out` is null or may be written through.
+unsafe fn answer<T>(context: *mut c_void, out: *mut T, ask: impl FnOnce(&mut Context) -> Result<T>) -> c_int {
+    guarded(|| {
+        let context = object(&CONTEXTS, context)?;
+        present(out)?;
+        let found = ask(&mut lock(&context))?;
+        // SAFETY: not null; the caller vouches for the rest.
+        unsafe { put(out, found) }
+    })
+}
+
+/// How scores are pooled, and over which frames.
+fn pooling(method: c_int, low: c_uint, high: c_uint) -> Result<(Pooling, Frames)> {
+    Ok((Pooling::from_c(method)?, Frames::new(low, high)?))
+}
 
 /// # Safety
 /// `feature` is null or a string, `score` is null or may be written through.
@@ -17,15 +38,8 @@ pub unsafe extern "C" fn vmaf_feature_score_at_index(
     score: *mut f64,
     index: c_uint,
 ) -> c_int {
-    guarded(|| {
-        let context = object(&CONTEXTS, context)?;
-        // SAFETY: the caller vouches for the string.
-        let feature = unsafe { text(feature) }?;
-        present(score)?;
-        let found = lock(&context).score(&feature, index)?;
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { put(score, found) }
-    })
+    // SAFETY: the caller vouches for the string and for the place of the score.
+    unsafe { answer(context, score, |context| context.score(&text(feature)?, index)) }
 }
 
 /// # Safety
@@ -37,13 +51,8 @@ pub unsafe extern "C" fn vmaf_score_at_index(
     score: *mut f64,
     index: c_uint,
 ) -> c_int {
-    guarded(|| {
-        let (context, model) = (object(&CONTEXTS, context)?, object(&MODELS, model)?);
-        present(score)?;
-        let found = lock(&context).model_score(&model, index)?;
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { put(score, found) }
-    })
+    // SAFETY: the caller vouches for the place of the score.
+    unsafe { answer(context, score, |context| context.model_score(&*object(&MODELS, model)?, index)) }
 }
 
 /// # Safety
@@ -55,13 +64,9 @@ pub unsafe extern "C" fn vmaf_score_at_index_model_collection(
     score: *mut CollectionScore,
     index: c_uint,
 ) -> c_int {
-    guarded(|| {
-        let (context, collection) = (object(&CONTEXTS, context)?, object(&COLLECTIONS, collection)?);
-        present(score)?;
-        let found = lock(&context).collection_score(&collection, index)?;
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { put(score, found) }
-    })
+    let ask = |context: &mut Context| context.collection_score(&*object(&COLLECTIONS, collection)?, index);
+    // SAFETY: the caller vouches for the place of the score.
+    unsafe { answer(context, score, ask) }
 }
 
 /// # Safety
@@ -75,16 +80,13 @@ pub unsafe extern "C" fn vmaf_feature_score_pooled(
     low: c_uint,
     high: c_uint,
 ) -> c_int {
-    guarded(|| {
-        let context = object(&CONTEXTS, context)?;
+    let ask = |context: &mut Context| {
+        let (pooling, frames) = pooling(method, low, high)?;
         // SAFETY: the caller vouches for the string.
-        let feature = unsafe { text(feature) }?;
-        present(score)?;
-        let (frames, pooling) = (Frames::new(low, high)?, Pooling::from_c(method)?);
-        let found = lock(&context).pooled(&feature, pooling, frames)?;
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { put(score, found) }
-    })
+        context.pooled(&unsafe { text(feature) }?, pooling, frames)
+    };
+    // SAFETY: the caller vouches for the place of the score.
+    unsafe { answer(context, score, ask) }
 }
 
 /// # Safety
@@ -98,14 +100,12 @@ pub unsafe extern "C" fn vmaf_score_pooled(
     low: c_uint,
     high: c_uint,
 ) -> c_int {
-    guarded(|| {
-        let (context, model) = (object(&CONTEXTS, context)?, object(&MODELS, model)?);
-        present(score)?;
-        let (frames, pooling) = (Frames::new(low, high)?, Pooling::from_c(method)?);
-        let found = lock(&context).model_pooled(&model, pooling, frames)?;
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { put(score, found) }
-    })
+    let ask = |context: &mut Context| {
+        let (pooling, frames) = pooling(method, low, high)?;
+        context.model_pooled(&*object(&MODELS, model)?, pooling, frames)
+    };
+    // SAFETY: the caller vouches for the place of the score.
+    unsafe { answer(context, score, ask) }
 }
 
 /// # Safety
@@ -119,12 +119,10 @@ pub unsafe extern "C" fn vmaf_score_pooled_model_collection(
     low: c_uint,
     high: c_uint,
 ) -> c_int {
-    guarded(|| {
-        let (context, collection) = (object(&CONTEXTS, context)?, object(&COLLECTIONS, collection)?);
-        present(score)?;
-        let (frames, pooling) = (Frames::new(low, high)?, Pooling::from_c(method)?);
-        let found = lock(&context).collection_pooled(&collection, pooling, frames)?;
-        // SAFETY: not null; the caller vouches for the rest.
-        unsafe { put(score, found) }
-    })
+    let ask = |context: &mut Context| {
+        let (pooling, frames) = pooling(method, low, high)?;
+        context.collection_pooled(&*object(&COLLECTIONS, collection)?, pooling, frames)
+    };
+    // SAFETY: the caller vouches for the place of the score.
+    unsafe { answer(context, score, ask) }
 }

@@ -34,6 +34,14 @@ pub enum Command {
     Migrate(Box<super::migrate::MigrateArgs>),
     /// Merge the reports of parts of a film into the report of the whole
     Merge(super::merge::MergeArgs),
+    /// Divide a catalogue into shards for many machines
+    Plan(super::fleet::PlanArgs),
+    /// Score one shard of a plan; resumable
+    Work(super::fleet::WorkArgs),
+    /// Join the results of a plan
+    Gather(super::fleet::GatherArgs),
+    /// Show how far a plan is
+    Status(super::fleet::StatusArgs),
     /// Make a web page or a plot from a JSON report (visus or libvmaf)
     Report(super::pages::ReportArgs),
     /// Find the encoder setting that reaches a target score
@@ -200,7 +208,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
-    /// Where features are computed: auto, cpu, cuda or cuda:N; scores are the same
+    /// Where features are computed: auto, cpu, cuda, cuda:N or cuda:N,M; scores are the same
     #[arg(long, value_name = "NAME", default_value_t)]
     pub backend: BackendRequest,
 
@@ -359,27 +367,7 @@ impl std::str::FromStr for PixFmt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        use visus_video::Chroma;
-        let known =
-            "known are yuv420p, yuv422p, yuv444p and gray, with 10le, 12le or 16le for more than 8 bits";
-        let refuse = || format!("'{text}' is not a known format; {known}");
-        let families = [
-            ("yuv420p", Chroma::C420),
-            ("yuvj420p", Chroma::C420),
-            ("yuv422p", Chroma::C422),
-            ("yuvj422p", Chroma::C422),
-            ("yuv444p", Chroma::C444),
-            ("yuvj444p", Chroma::C444),
-            ("gray", Chroma::C400),
-        ];
-        let (rest, chroma) = families
-            .iter()
-            .find_map(|(name, chroma)| Some((text.strip_prefix(name)?, *chroma)))
-            .ok_or_else(refuse)?;
-        let depth = match rest.strip_suffix("le").unwrap_or(rest) {
-            "" => 8,
-            bits => bits.parse().ok().filter(|bits| (9..=16).contains(bits)).ok_or_else(refuse)?,
-        };
+        let (chroma, depth) = visus_scoring::names::pixel_format(text).map_err(|error| error.to_string())?;
         Ok(Self { chroma, depth })
     }
 }

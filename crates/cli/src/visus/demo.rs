@@ -50,7 +50,7 @@ Next: visus score REFERENCE.y4m DISTORTED.y4m    your own clips
 ";
 
 /// The clip in memory, as a Y4M file would be: scoring it then takes the time of scoring alone.
-fn made(mut clip: impl Source + 'static) -> Result<Box<dyn Source>> {
+pub(super) fn made(mut clip: impl Source + 'static) -> Result<Box<dyn Source>> {
     let mut bytes = Vec::new();
     let format = *clip.format();
     let mut frame = Frame::new(format);

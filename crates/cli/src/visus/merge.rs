@@ -42,10 +42,6 @@ pub struct MergeArgs {
 pub fn run(args: &MergeArgs) -> Result<()> {
     let read = |path: &PathBuf| Ok((path.display().to_string(), pages::read_json(path)?));
     let parts: Result<Vec<(String, Value)>> = args.parts.iter().map(read).collect();
-    let join_pairing = |shares: &[Value]| {
-        let joined = visus_media::join_shares(shares)?;
-        Ok(vec![("comparability", joined.comparability), ("pairing", joined.pairing)])
-    };
     let merged = part::merge(parts?, args.open_end, &join_pairing)?;
     match &args.output {
         Some(path) if path != Path::new("-") => replace(path, &merged)?,
@@ -54,6 +50,12 @@ pub fn run(args: &MergeArgs) -> Result<()> {
         None => print_all(&format!("{merged:#}\n"))?,
     }
     args.pages.write(&merged, &[])
+}
+
+/// The sections about pairing, from what parts know of it.
+pub fn join_pairing(shares: &[Value]) -> Result<Vec<(&'static str, Value)>, String> {
+    let joined = visus_media::join_shares(shares)?;
+    Ok(vec![("comparability", joined.comparability), ("pairing", joined.pairing)])
 }
 
 /// The file appears whole or not at all, and may be one of the parts.

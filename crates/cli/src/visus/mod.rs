@@ -14,6 +14,7 @@ mod eval;
 mod eval_args;
 #[cfg(feature = "eval")]
 mod features;
+mod fleet;
 mod gate;
 mod hash;
 #[cfg(feature = "server")]
@@ -71,6 +72,10 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => pages::run(&args),
+        Command::Plan(args) => fleet::plan(&args),
+        Command::Work(args) => return fleet::work(&args),
+        Command::Gather(args) => fleet::gather(&args),
+        Command::Status(args) => fleet::status(&args),
         Command::Search(args) => tune::search(&args),
         Command::Compare(args) => tune::compare(&args),
         Command::Ladder(args) => tune::ladder(&args),

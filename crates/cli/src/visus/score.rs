@@ -120,6 +120,11 @@ impl OutputArgs {
         [&self.json, &self.csv, &self.xml].into_iter().flatten().map(|path| &**path).chain(self.pages.all())
     }
 
+    /// Whether any report is asked for.
+    pub fn is_any(&self) -> bool {
+        self.all().next().is_some()
+    }
+
     pub fn uses_stdout(&self) -> bool {
         self.all().any(|path| path == Path::new("-"))
     }

@@ -40,7 +40,7 @@ Supported options:
  --feature $string:           additional feature
  --cpumask: $bitmask          restrict permitted CPU instruction sets
  --gpumask: $bitmask          restrict permitted GPU operations
- --backend $string:           where features are computed: auto (default), cpu, cuda or cuda:N; what is not
+ --backend $string:           where features are computed: auto (default), cpu, cuda, cuda:N or cuda:N,M; what is not
                               available is refused
  --frame_cnt $unsigned:       maximum number of frames to process
  --frame_skip_ref $unsigned:  skip the first N frames in reference

@@ -13,16 +13,14 @@ mod transfer;
 mod write;
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
-
-use bytes::Bytes;
 
 use crate::error::TableError;
 pub(crate) use transfer::TableTask;
 pub use write::{Cell, TableWriter};
 
 /// Larger Parquet files are not read; CSV is read row by row, whatever its size.
+#[cfg(feature = "parquet")]
 const MAX_BYTES: u64 = 2 << 30;
 /// More rows are not read.
 const MAX_ROWS: u64 = 100_000_000;
@@ -134,7 +132,9 @@ impl Table {
     }
 }
 
-fn read_all(name: &str, file: File) -> Result<Bytes, TableError> {
+#[cfg(feature = "parquet")]
+fn read_all(name: &str, file: File) -> Result<bytes::Bytes, TableError> {
+    use std::io::Read;
     let fail = |source| TableError::Read { table: name.to_owned(), source };
     let bytes = file.metadata().map_err(fail)?.len();
     if bytes > MAX_BYTES {

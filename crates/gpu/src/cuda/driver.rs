@@ -27,13 +27,13 @@ fn fault(step: &'static str, needed: usize, error: DriverError) -> DeviceError {
     let reason = reason(error);
     match error.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => DeviceError::OutOfMemory { step, needed },
+        CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE => DeviceError::Busy { reason },
         CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => DeviceError::TimedOut { step, reason },
         CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
         | CUresult::CUDA_ERROR_LAUNCH_FAILED
         | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
         | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
         | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
-        | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
         | CUresult::CUDA_ERROR_UNKNOWN => DeviceError::Lost { step, reason },
         _ => DeviceError::Driver { step, reason },
     }

@@ -8,9 +8,11 @@ use crate::error::DeviceError;
 use crate::schedule::{Kernel, Launch};
 
 /// PTX made of `kernels/*.cu` by `cargo xtask gpu`, by the name of its source.
-pub const PTX_FILES: [(&str, &str); 3] = [
+pub const PTX_FILES: [(&str, &str); 5] = [
     ("adm", include_str!("../../kernels/adm.ptx")),
+    ("cambi", include_str!("../../kernels/cambi.ptx")),
     ("motion", include_str!("../../kernels/motion.ptx")),
+    ("speed", include_str!("../../kernels/speed.ptx")),
     ("vif", include_str!("../../kernels/vif.ptx")),
 ];
 
@@ -98,12 +100,12 @@ mod tests {
             let file = PTX_FILES.iter().position(|(source, _)| kernel.name().starts_with(source));
             assert!(has(file.unwrap(), kernel.name()), "{}", kernel.name());
         }
-        assert!(has(2, "log2_table"));
+        assert!(has(PTX_FILES.len() - 1, "log2_table"));
     }
 
     #[test]
     fn arguments_have_the_size_that_the_kernels_declare() {
-        use crate::arguments::{Decimate, Mask, Motion, Statistic, Total, Wavelet};
+        use crate::arguments::{Cambi, CambiLoad, Decimate, Mask, Motion, Speed, Statistic, Total, Wavelet};
         let sizes = [
             ("motion_u8", size_of::<Motion>()),
             ("vif_decimate_u8", size_of::<Decimate>()),
@@ -111,6 +113,9 @@ mod tests {
             ("adm_wavelet_u8", size_of::<Wavelet>()),
             ("adm_mask_short", size_of::<Mask>()),
             ("adm_total", size_of::<Total>()),
+            ("cambi_load_u8", size_of::<CambiLoad>()),
+            ("cambi_contrast", size_of::<Cambi>()),
+            ("speed_statistic", size_of::<Speed>()),
         ];
         for (kernel, bytes) in sizes {
             let declared = format!("{kernel}_param_0[{bytes}]");

@@ -66,6 +66,14 @@ impl CudaDevice {
         Ok(Self { info: info(ordinal, version, properties), context, kernels, pinned })
     }
 
+    /// Opens a device and tests it, unless it has passed with this driver before; what has passed is remembered in the folder.
+    pub fn open_tested(ordinal: usize, folder: Option<&std::path::Path>) -> Result<Self, DeviceError> {
+        let device = Self::open(ordinal)?;
+        let kernels: String = PTX_FILES.iter().map(|(_, ptx)| *ptx).collect();
+        crate::selftest::check_once(&device, &kernels, folder)?;
+        Ok(device)
+    }
+
     /// Bytes of device memory that nobody has taken.
     pub fn free_memory(&self) -> Result<usize, DeviceError> {
         self.context.free_memory()

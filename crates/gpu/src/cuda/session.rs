@@ -1,7 +1,7 @@
 //! Batches in flight: each slot has a stream, device memory for a batch and pinned memory for its sums. While one slot
 //! computes, others upload and read back.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use visus_video::{Format, SharedFrame};
@@ -11,8 +11,8 @@ use super::kernels::Kernels;
 use crate::arguments::MAX_BATCH;
 use crate::device::{Limits, PairJob, Session};
 use crate::error::DeviceError;
-use crate::layout::Layout;
-use crate::schedule::{self, Kernel, MotionPlaces};
+use crate::layout::{Layout, Size};
+use crate::schedule::{self, Addresses, Kernel, MotionPlaces};
 use crate::sums::PairSums;
 use crate::work::Work;
 
@@ -23,6 +23,8 @@ pub struct CudaSession {
     work: Work,
     layout: Layout,
     kernels: Arc<Kernels>,
+    /// What the kernels look up.
+    tables: Buffer,
     free: Vec<Slot>,
     busy: VecDeque<Slot>,
 }
@@ -69,12 +71,15 @@ impl CudaSession {
         limits: Limits,
     ) -> Result<Self, DeviceError> {
         let slots = limits.slots.max(1);
-        let allowed = limits.device_bytes / slots;
+        // Others may have taken most of the device's memory: then batches are smaller.
+        let available = context.free_memory()? / 10 * 9;
+        let allowed = limits.device_bytes.min(available) / slots;
         let most = limits.batch.clamp(1, MAX_BATCH);
         let layout = Layout::within(&work, most, allowed)
             .ok_or_else(|| DeviceError::Budget { needed: Layout::new(&work, 1).total, allowed })?;
         let free = (0..slots).map(|_| Slot::new(context, &layout)).collect::<Result<_, _>>()?;
-        Ok(Self { context: context.clone(), work, layout, kernels, free, busy: VecDeque::new() })
+        let tables = uploaded(context, &schedule::tables(&work))?;
+        Ok(Self { context: context.clone(), work, layout, kernels, tables, free, busy: VecDeque::new() })
     }
 
     /// Milliseconds of every launch of a batch, each the mean of `rounds`, with nothing else on the device.
@@ -84,7 +89,7 @@ impl CudaSession {
         let places = self.upload(slot, &pairs, &mut held)?;
         slot.stream.clear(&slot.buffer, self.layout.cleared())?;
         let (start, end) = (Event::new(&self.context, true)?, Event::new(&self.context, true)?);
-        let launches = schedule::launches(&self.work, &self.layout, slot.buffer.address(), &places);
+        let launches = schedule::launches(&self.work, &self.layout, self.addresses(slot), &places);
         launches
             .iter()
             .map(|launch| {
@@ -98,6 +103,10 @@ impl CudaSession {
             .collect()
     }
 
+    fn addresses(&self, slot: &Slot) -> Addresses {
+        Addresses { batch: slot.buffer.address(), tables: self.tables.address() }
+    }
+
     fn check(&self, pairs: &[PairJob]) -> Result<(), DeviceError> {
         let (got, allowed) = (pairs.len(), self.layout.batch);
         if got == 0 || got > allowed {
@@ -106,7 +115,8 @@ impl CudaSession {
         let frames = pairs.iter().flat_map(|pair| {
             [&pair.reference, &pair.distorted].into_iter().chain(pair.earlier.iter().flatten())
         });
-        let shape = |format: &Format| (format.width(), format.height(), format.depth());
+        let chroma = |format: &Format| self.work.needs_chroma().then(|| format.chroma());
+        let shape = |format: &Format| (format.width(), format.height(), format.depth(), chroma(format));
         for format in frames.map(|frame| frame.format()) {
             if shape(format) != shape(&self.work.format) {
                 return Err(DeviceError::Picture { got: *format, needed: self.work.format });
@@ -125,6 +135,15 @@ impl CudaSession {
         for (n, pair) in pairs.iter().enumerate() {
             self.copy(slot, &pair.reference, self.layout.plane(n, 0), held)?;
             self.copy(slot, &pair.distorted, self.layout.plane(n, 1), held)?;
+            if self.work.needs_chroma() {
+                for (plane, picture) in [&pair.reference, &pair.distorted].into_iter().enumerate() {
+                    self.copy_chroma(
+                        slot,
+                        picture,
+                        [0, 1].map(|n_plane| self.layout.chroma_plane(n, 2 * plane + n_plane)),
+                    )?;
+                }
+            }
         }
         let mut known: Vec<(*const u8, usize)> = pairs
             .iter()
@@ -165,15 +184,39 @@ impl CudaSession {
         held: &mut Vec<SharedFrame>,
     ) -> Result<(), DeviceError> {
         held.push(picture.clone());
-        let Layout { luma, sample_bytes, .. } = &self.layout;
-        let layout = picture.plane_layout(0);
+        self.copy_plane(slot, picture, 0, &self.layout.luma, offset)
+    }
+
+    /// Both chroma planes; the picture is held already.
+    fn copy_chroma(
+        &self,
+        slot: &Slot,
+        picture: &SharedFrame,
+        offsets: [usize; 2],
+    ) -> Result<(), DeviceError> {
+        let planes = offsets.into_iter().zip(1..);
+        planes
+            .map(|(offset, plane)| self.copy_plane(slot, picture, plane, &self.layout.chroma, offset))
+            .collect()
+    }
+
+    fn copy_plane(
+        &self,
+        slot: &Slot,
+        picture: &SharedFrame,
+        plane: usize,
+        size: &Size,
+        offset: usize,
+    ) -> Result<(), DeviceError> {
+        let sample_bytes = self.layout.sample_bytes;
+        let layout = picture.plane_layout(plane);
         let rows = Rows {
             bytes: &picture.bytes()[layout.offset..],
             pitch: layout.stride,
-            width: luma.width * sample_bytes,
-            height: luma.height,
+            width: size.width * sample_bytes,
+            height: size.height,
         };
-        slot.stream.upload(&rows, &slot.buffer, offset, luma.pitch * sample_bytes)
+        slot.stream.upload(&rows, &slot.buffer, offset, size.pitch * sample_bytes)
     }
 
     fn queue(&self, slot: &mut Slot, pairs: &[PairJob]) -> Result<(), DeviceError> {
@@ -184,7 +227,7 @@ impl CudaSession {
         slot.held = held;
         let places = places?;
         slot.uploaded.record(&slot.stream)?;
-        for launch in schedule::launches(&self.work, &self.layout, slot.buffer.address(), &places) {
+        for launch in schedule::launches(&self.work, &self.layout, self.addresses(slot), &places) {
             self.kernels.launch(&slot.stream, &launch)?;
         }
         let bytes = pairs.len() * self.layout.sums.part;
@@ -192,16 +235,51 @@ impl CudaSession {
         slot.done.record(&slot.stream)
     }
 
-    fn read(&self, slot: &Slot) -> Vec<PairSums> {
+    fn read(&self, slot: &Slot) -> Result<Vec<PairSums>, DeviceError> {
         let part = self.layout.sums.part;
         let sums = slot.histories.iter().zip(slot.results.bytes().chunks_exact(part));
         sums.map(|(history, bytes)| PairSums {
             layout: self.layout.sums_layout,
             words: bytes.as_chunks().0.iter().map(|eight| u64::from_ne_bytes(*eight)).collect(),
             history: *history,
+            strengths: BTreeMap::new(),
         })
+        .enumerate()
+        .map(|(pair, sums)| self.with_strengths(slot, pair, sums))
         .collect()
     }
+
+    /// Fetches the strengths of CAMBI whose sum depends on their order, which is rare.
+    fn with_strengths(&self, slot: &Slot, pair: usize, mut sums: PairSums) -> Result<PairSums, DeviceError> {
+        for (variant, (task, layout)) in self.work.cambi.iter().zip(&self.layout.cambi).enumerate() {
+            for (scale, scale_sums) in sums.cambi(variant).iter().enumerate() {
+                if scale_sums.is_exact() {
+                    continue;
+                }
+                let bytes = 4 * task.scales[scale][0] * task.scales[scale][1];
+                let offset = layout.strength.offset + pair * layout.strength.part + 4 * layout.offsets[scale];
+                let mut pinned = Pinned::new(&self.context, bytes)?;
+                slot.stream.read_back(&slot.buffer, offset, &mut pinned, bytes)?;
+                slot.stream.wait()?;
+                let values = pinned.bytes().as_chunks().0.iter().map(|four| f32::from_ne_bytes(*four));
+                sums.strengths.insert((variant, scale), values.collect());
+            }
+        }
+        Ok(sums)
+    }
+}
+
+/// Numbers on the device.
+fn uploaded(context: &Context, numbers: &[u32]) -> Result<Buffer, DeviceError> {
+    let bytes: &[u8] = bytemuck::cast_slice(numbers);
+    let buffer = Buffer::new(context, bytes.len())?;
+    if !bytes.is_empty() {
+        let stream = Stream::new(context)?;
+        let rows = Rows { bytes, pitch: bytes.len(), width: bytes.len(), height: 1 };
+        stream.upload(&rows, &buffer, 0, bytes.len())?;
+        stream.wait()?;
+    }
+    Ok(buffer)
 }
 
 /// Where a picture lies in host memory.
@@ -255,7 +333,7 @@ impl Session for CudaSession {
         let Some(mut slot) = self.busy.pop_front() else { return Ok(None) };
         slot.done.wait()?;
         slot.held.clear();
-        let sums = self.read(&slot);
+        let sums = self.read(&slot)?;
         self.free.push(slot);
         Ok(Some(sums))
     }

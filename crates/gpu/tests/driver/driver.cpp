@@ -9,7 +9,9 @@
 #include "emulate.h"
 
 #include "../../kernels/adm.cu"
+#include "../../kernels/cambi.cu"
 #include "../../kernels/motion.cu"
+#include "../../kernels/speed.cu"
 #include "../../kernels/vif.cu"
 
 typedef int CUresult;
@@ -19,6 +21,7 @@ enum {
     SUCCESS = 0,
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
+    DEVICE_UNAVAILABLE = 46,
     NO_DEVICE = 100,
     NOT_FOUND = 500,
     LAUNCH_TIMEOUT = 702,
@@ -59,6 +62,16 @@ static Function functions[] = {
     KERNEL(adm_mask_long, MaskArguments),
     KERNEL(adm_mask_long_aim, MaskArguments),
     KERNEL(adm_total, TotalArguments),
+    KERNEL(cambi_load_u8, CambiLoadArguments),
+    KERNEL(cambi_load_u16, CambiLoadArguments),
+    KERNEL(cambi_filter, CambiArguments),
+    KERNEL(cambi_contrast, CambiArguments),
+    KERNEL(cambi_coarse, CambiArguments),
+    KERNEL(cambi_fine, CambiArguments),
+    KERNEL(cambi_total, CambiArguments),
+    KERNEL(speed_front_u8, SpeedArguments),
+    KERNEL(speed_front_u16, SpeedArguments),
+    KERNEL(speed_statistic, SpeedArguments),
     {"log2_table", [](void** p) { log2_table(*(i32**)p[0]); }},
 };
 
@@ -72,7 +85,7 @@ CUresult cuDriverGetVersion(int* version) {
     return SUCCESS;
 }
 CUresult cuDeviceGetCount(int* count) {
-    *count = 1;
+    *count = fails("two") ? 2 : 1;
     return SUCCESS;
 }
 CUresult cuDeviceGet(int* device, int ordinal) {
@@ -93,6 +106,9 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, int) {
     return SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(void** context, int) {
+    if (fails("busy")) {
+        return DEVICE_UNAVAILABLE;
+    }
     static int one;
     *context = &one;
     return SUCCESS;
@@ -104,7 +120,8 @@ CUresult cuCtxSetCurrent(void*) {
     return SUCCESS;
 }
 CUresult cuMemGetInfo_v2(size_t* available, size_t* total) {
-    *available = *total = (size_t)1 << 32;
+    *total = (size_t)1 << 32;
+    *available = fails("crowded") ? (size_t)8 << 20 : *total;
     return SUCCESS;
 }
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
@@ -219,6 +236,9 @@ CUresult cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsi
     std::lock_guard<std::mutex> lock(launching);
     Function* kernel = (Function*)function;
     emulated::launch({x, y, z}, threads, [=] { kernel->run(parameters); });
+    if (fails("wrong-sums") && !strcmp(kernel->name, "cambi_total")) {
+        ((CambiArguments*)parameters[0])->sums[0] += 1;
+    }
     if (fails("wrong") && !strcmp(kernel->name, "log2_table")) {
         (**(i32***)parameters)[1234] += 1;
     }
@@ -227,6 +247,7 @@ CUresult cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsi
 CUresult cuGetErrorName(CUresult error, const char** name) {
     *name = error == NO_DEVICE        ? "CUDA_ERROR_NO_DEVICE"
           : error == OUT_OF_MEMORY    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == DEVICE_UNAVAILABLE ? "CUDA_ERROR_DEVICE_UNAVAILABLE"
           : error == LAUNCH_TIMEOUT   ? "CUDA_ERROR_LAUNCH_TIMEOUT"
           : error == LAUNCH_FAILED    ? "CUDA_ERROR_LAUNCH_FAILED"
                                       : "CUDA_ERROR";

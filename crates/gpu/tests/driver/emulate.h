@@ -211,6 +211,10 @@ inline void atomicAdd(unsigned long long* sum, unsigned long long value) {
     *sum += value;
 }
 
+inline void atomicAdd(unsigned* sum, unsigned value) {
+    *sum += value;
+}
+
 inline int __clz(unsigned value) {
     return value ? __builtin_clz(value) : 32;
 }
@@ -234,6 +238,15 @@ inline float __fmaf_rn(float a, float b, float c) {
 }
 inline float __fadd_rn(float a, float b) {
     return a + b;
+}
+inline float __fmul_rn(float a, float b) {
+    return a * b;
+}
+inline float __fdiv_rn(float a, float b) {
+    return a / b;
+}
+inline float __double2float_rn(double value) {
+    return (float)value;
 }
 inline double __dadd_rn(double a, double b) {
     return a + b;

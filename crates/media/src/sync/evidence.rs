@@ -30,8 +30,8 @@ pub const CAP: f32 = 4.0;
 const WEIGHT: f32 = 3.0;
 /// An encoder that saves bits shows a scene late: it repeats what it has shown, the more so the coarser it is. A picture that looks older than
 /// it should says less than one that looks newer.
-const LATE: f32 = 0.1;
-const LATEST: f32 = 0.15;
+const LATE: f32 = 0.3;
+const LATEST: f32 = 0.5;
 /// A frame whose nearest is so many times farther than usual shows something else.
 const FOREIGN: f32 = 6.0;
 
@@ -53,7 +53,7 @@ pub struct Evidence {
 impl Evidence {
     /// `slack`: how much farther a pair may be (as a logarithm) at no loss. `always`: offsets that are candidates everywhere.
     /// `known`: how far pairs were apart so far, if there were any: most of a few frames may show something else.
-    pub fn new(look: &dyn Look, cadence: Cadence, slack: f32, always: &[i32], known: Option<f32>) -> Self {
+    pub fn new(look: &dyn Look, cadence: &Cadence, slack: f32, always: &[i32], known: Option<f32>) -> Self {
         let (_, distorted) = look.lengths();
         let mut best = Vec::with_capacity(distorted);
         let mut ranked: Vec<Vec<i32>> = Vec::new();
@@ -125,7 +125,7 @@ fn late(best: f32, motion: f32) -> f32 {
 }
 
 /// The frame of the reference at an offset, if there is one.
-fn place(cadence: Cadence, frame: usize, offset: i32, reference: usize) -> Option<usize> {
+fn place(cadence: &Cadence, frame: usize, offset: i32, reference: usize) -> Option<usize> {
     usize::try_from(cadence.due(frame) as i32 + offset).ok().filter(|at| *at < reference)
 }
 
@@ -138,7 +138,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn new(look: &dyn Look, cadence: Cadence, frames: std::ops::Range<usize>, near: Option<i32>) -> Self {
+    fn new(look: &dyn Look, cadence: &Cadence, frames: std::ops::Range<usize>, near: Option<i32>) -> Self {
         let (reference, _) = look.lengths();
         let due = cadence.due(frames.start) as i32;
         let everywhere = reference <= SHORT || (frames.start / BLOCK).is_multiple_of(WIDE_EVERY);
@@ -172,7 +172,7 @@ impl Scan {
 impl Block {
     fn new(
         look: &dyn Look,
-        cadence: Cadence,
+        cadence: &Cadence,
         frames: std::ops::Range<usize>,
         offsets: Vec<i32>,
         best: &mut [f32],

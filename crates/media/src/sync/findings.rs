@@ -1,15 +1,13 @@
 //! What pairing found out, frame by frame and in figures.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use visus_engine::Side;
 use visus_video::shots::{DetectSettings, detect_from_changes};
 
-use crate::sync::evidence::FLOOR;
-use crate::sync::look::Look;
+use crate::sync::log::{Check, Laid, Noted, Tail};
 use crate::sync::plan::Start;
+use crate::sync::runs::{Doubts, Run, Runs};
 
 /// How frames are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,228 +42,6 @@ impl std::str::FromStr for Sync {
             "full" => Ok(Self::Full),
             _ => Err(format!("'{text}' is not a way to pair frames; it is off, offset or full")),
         }
-    }
-}
-
-/// Frames in a row, by their numbers in both files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    pub reference: u64,
-    pub distorted: u64,
-    pub count: u64,
-}
-
-impl Run {
-    fn json(&self) -> Value {
-        json!({ "reference": self.reference, "distorted": self.distorted, "count": self.count })
-    }
-}
-
-/// Runs of frames that share a fate. Only the first are listed; all are counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Runs {
-    pub listed: Vec<Run>,
-    pub frames: u64,
-}
-
-/// Reports stay readable, and memory bounded, when every other frame is missing.
-const LISTED: usize = 200;
-
-impl Runs {
-    /// Adds a frame; `steps` says by how much the two numbers grow within a run.
-    fn add(&mut self, reference: u64, distorted: u64, steps: (u64, u64)) {
-        self.frames += 1;
-        if let Some(last) = self.listed.last_mut() {
-            let next = (last.reference + last.count * steps.0, last.distorted + last.count * steps.1);
-            if next == (reference, distorted) {
-                last.count += 1;
-                return;
-            }
-        }
-        if self.listed.len() < LISTED {
-            self.listed.push(Run { reference, distorted, count: 1 });
-        }
-    }
-
-    fn json(&self) -> Value {
-        let listed: Vec<Value> = self.listed.iter().map(Run::json).collect();
-        json!({ "frames": self.frames, "runs": listed, "complete": self.listed.iter().map(|run| run.count).sum::<u64>() == self.frames })
-    }
-}
-
-impl Doubts {
-    fn add(&mut self, reference: u64, distorted: u64, alternative: Alternative) {
-        self.frames += 1;
-        if let Some((last, same)) = self.listed.last_mut() {
-            let next = (last.reference + last.count, last.distorted + last.count);
-            if next == (reference, distorted) && *same == alternative {
-                last.count += 1;
-                return;
-            }
-        }
-        if self.listed.len() < LISTED {
-            self.listed.push((Run { reference, distorted, count: 1 }, alternative));
-        }
-    }
-
-    fn json(&self) -> Value {
-        let shift = |alternative: &Alternative| match alternative {
-            Alternative::Shift(shift) => Some(*shift),
-            Alternative::Alone => None,
-        };
-        let listed = self.listed.iter().map(|(run, alternative)| {
-            let Run { reference, distorted, count } = run;
-            let shift = shift(alternative);
-            json!({ "reference": reference, "distorted": distorted, "count": count, "alternative_shift": shift })
-        });
-        let complete = self.listed.iter().map(|(run, _)| run.count).sum::<u64>() == self.frames;
-        json!({ "frames": self.frames, "runs": listed.collect::<Vec<_>>(), "complete": complete })
-    }
-}
-
-/// How two pictures lie over each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Laid {
-    #[default]
-    Whole,
-    /// Only what no black bar hides was looked at.
-    WithoutBars,
-    /// One picture is fitted between its bars: the same film, at another place.
-    Fitted,
-}
-
-/// How surely a pair belongs together, beside its neighbours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Check {
-    /// Nothing was compared.
-    #[default]
-    None,
-    Sure,
-    /// Neighbours would fit as well.
-    Unclear,
-    /// A neighbour would fit better.
-    Contradicted,
-    /// The distorted video stands still while the reference moves.
-    Frozen,
-    /// The pictures are not alike.
-    Unlike,
-}
-
-impl Check {
-    /// How far around a pair it is looked.
-    const AROUND: usize = 25;
-    /// Frames of the reference that differ by less than this (square levels) are one picture.
-    const SAME: f32 = 0.02;
-
-    /// Compares the pair at the front with pairs of one of its frames and a later one of the other side.
-    pub(crate) fn of_front(look: &dyn Look) -> Self {
-        let (reference, distorted) = look.lengths();
-        let own = look.distance(0, 0).max(FLOOR);
-        let later = |count: usize| 1..count.min(Self::AROUND + 1);
-        let rows = later(reference).filter(|at| look.within(0, 0, *at) >= Self::SAME);
-        // While the reference stands still, later frames of the other show the same, better or worse coded.
-        let columns = later(distorted.min(reference)).filter(|at| look.within(0, 0, *at) >= Self::SAME);
-        let rows = rows.map(|at| look.distance(at, 0));
-        let other = columns.map(|at| look.distance(0, at)).chain(rows).fold(f32::MAX, f32::min).max(FLOOR);
-        match (own * 2.0 <= other, other * 2.0 < own) {
-            (true, _) => Self::Sure,
-            (_, true) => Self::Contradicted,
-            _ => Self::Unclear,
-        }
-    }
-}
-
-/// What another pairing pairs a frame of the distorted video with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Alternative {
-    /// With the frame of the reference that lies by so many frames later.
-    Shift(i32),
-    /// With none.
-    Alone,
-}
-
-/// What is known of one pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Noted {
-    /// Numbers of its frames in both files.
-    pub reference: u64,
-    pub distorted: u64,
-    /// How much the reference changes from the pair before, on the scale of 8 bits.
-    pub change: f32,
-    /// How far the two are apart where they are farthest.
-    pub farthest: f32,
-    pub check: Check,
-    /// Another pairing explains the frame nearly as well.
-    pub doubt: Option<Alternative>,
-}
-
-/// What is known once the streams have ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tail {
-    /// The side that goes on after the other has ended: 0 the reference, 1 the distorted video.
-    pub longer: Option<u8>,
-    /// Frames of both files, of those that were read to their end.
-    pub counted: [Option<u64>; 2],
-    /// Frames after the last pair that only repeat it.
-    pub copies: [u64; 2],
-}
-
-/// Pair by pair, everything that is known. A report is made of that part of it that was scored: what was read ahead does not
-/// show.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Log {
-    pub sync: Sync,
-    pub start: Option<Start>,
-    pub searched_far: bool,
-    /// The pair before the first, in a part of a clip.
-    pub before: Option<Noted>,
-    pub pairs: Vec<Noted>,
-    pub tail: Option<Tail>,
-    /// Frames of the distorted video that show two frames of the reference at once.
-    pub blended: Vec<u64>,
-    pub brightness: Option<(f32, f32)>,
-    pub bars: [[usize; 4]; 2],
-    pub laid: Laid,
-}
-
-impl Log {
-    /// What is known about these pairs only, and about the one before them.
-    pub fn part(&self, scored: Range<u64>, ended: bool) -> Self {
-        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.pairs.len());
-        let (from, to) = (place(scored.start), place(scored.end));
-        Self {
-            before: from.checked_sub(1).map(|before| self.pairs[before]).or(self.before),
-            pairs: self.pairs[from..to].to_vec(),
-            tail: self.tail.filter(|_| ended && to == self.pairs.len()),
-            ..self.clone()
-        }
-    }
-
-    /// What was found about these pairs, and if `ended`, about what follows the last of them.
-    pub fn findings(&self, scored: Range<u64>, ended: bool) -> Findings {
-        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.pairs.len());
-        let scored = place(scored.start)..place(scored.end);
-        let mut all = Findings {
-            sync: self.sync,
-            start: self.start,
-            searched_far: self.searched_far,
-            brightness: self.brightness,
-            bars: self.bars,
-            laid: self.laid,
-            ..Findings::default()
-        };
-        for at in scored.clone() {
-            all.add(
-                &self.pairs[at],
-                at.checked_sub(1).map(|before| &self.pairs[before]).or(self.before.as_ref()),
-            );
-        }
-        all.add_blends(&self.blended);
-        if let Some(tail) = self.tail.filter(|_| ended && scored.end == self.pairs.len()) {
-            all.end(&tail, self.pairs.last());
-        }
-        all
     }
 }
 
@@ -313,14 +89,6 @@ pub struct Findings {
     pub shown: Vec<(u64, u64)>,
 }
 
-/// Runs of pairs of which another pairing is nearly as likely.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Doubts {
-    /// Each with what the other pairing does.
-    pub listed: Vec<(Run, Alternative)>,
-    pub frames: u64,
-}
-
 impl Findings {
     /// Frames of the reference before the first that the distorted video has; negative if that one begins earlier.
     pub fn offset(&self) -> i64 {
@@ -346,7 +114,7 @@ impl Findings {
     }
 
     /// Adds a pair; frames between it and the one before belong to none.
-    fn add(&mut self, pair: &Noted, before: Option<&Noted>) {
+    pub(crate) fn add(&mut self, pair: &Noted, before: Option<&Noted>) {
         if let Some(before) = before {
             (before.reference + 1..pair.reference).for_each(|at| self.add_missing(at, before.distorted + 1));
             (before.distorted + 1..pair.distorted).for_each(|at| self.add_extra(pair.reference, at));
@@ -364,12 +132,12 @@ impl Findings {
             Check::Unlike => self.unlike.add(reference, distorted, (1, 1)),
         }
         if let Some(alternative) = pair.doubt {
-            self.doubtful.add(reference, distorted, alternative);
+            self.doubtful.add((reference, distorted), alternative, pair.rescored);
         }
         self.shown.push((reference, distorted));
     }
 
-    fn add_blends(&mut self, blended: &[u64]) {
+    pub(crate) fn add_blends(&mut self, blended: &[u64]) {
         let (first, last) = (self.shown.first().map(|pair| pair.1), self.shown.last().map(|pair| pair.1));
         let within = |frame: &&u64| first.is_some_and(|first| first <= **frame) && last >= Some(**frame);
         for frame in blended.iter().filter(within) {
@@ -379,7 +147,7 @@ impl Findings {
         }
     }
 
-    fn end(&mut self, tail: &Tail, last: Option<&Noted>) {
+    pub(crate) fn end(&mut self, tail: &Tail, last: Option<&Noted>) {
         let side = |side: u8| if side == 0 { Side::Reference } else { Side::Distorted };
         (self.longer, self.counted) = (tail.longer.map(side), tail.counted);
         let next = last.map_or((0, 0), |last| (last.reference + 1, last.distorted + 1));
@@ -409,7 +177,7 @@ impl Findings {
             "duplicated": self.extra.json(),
             "frozen": self.frozen.json(),
             "unlike": self.unlike.json(),
-            "doubtful": self.doubtful.json(),
+            "doubtful": self.doubtful.json(self.pairs),
             "blended": self.blended.json(),
             "recheck": {
                 "sure": share(self.checks[0]),
@@ -474,6 +242,7 @@ fn rounded(value: f32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sync::runs::LISTED;
 
     #[test]
     fn runs_grow_and_are_cut() {
@@ -489,8 +258,14 @@ mod tests {
 
     #[test]
     fn words_for_people() {
-        let start =
-            Start { skip_reference: 5, skip_distorted: 0, confidence: 0.98, likeness: Some(0.99), pairs: 50 };
+        let start = Start {
+            skip_reference: 5,
+            skip_distorted: 0,
+            confidence: 0.98,
+            likeness: Some(0.99),
+            pairs: 50,
+            doubtful: false,
+        };
         let mut findings = Findings { start: Some(start), ..Findings::default() };
         findings.add_missing(40, 35);
         assert_eq!(

@@ -11,19 +11,25 @@
 //! read only once (pipes) are planned window by window.
 
 pub(crate) mod bars;
+pub(crate) mod blends;
 pub(crate) mod cadence;
 pub(crate) mod changes;
 pub(crate) mod evidence;
+pub(crate) mod fates;
 pub(crate) mod feed;
 pub(crate) mod findings;
+pub(crate) mod log;
 pub(crate) mod look;
 pub(crate) mod model;
+pub(crate) mod otherwise;
 pub(crate) mod paired;
 pub(crate) mod pairer;
 pub(crate) mod plan;
+pub(crate) mod runs;
 pub(crate) mod signature;
 pub(crate) mod threads;
 pub(crate) mod thumbnails;
+pub(crate) mod weigh;
 pub(crate) mod window;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +42,8 @@ use crate::MediaError;
 use crate::convert::Shape;
 use crate::scale::Scaler;
 use crate::sync::feed::feed;
-use crate::sync::findings::{Log, Sync};
+use crate::sync::findings::Sync;
+use crate::sync::log::Log;
 use crate::sync::paired::{Given, Paired};
 use crate::sync::pairer::Pairer;
 use crate::sync::plan::Prior;
@@ -82,11 +89,22 @@ pub(crate) struct Started {
 /// Reads small copies of both files, in these views, from where pairing begins to their ends; `None` where that is impossible.
 pub(crate) type Scan = Box<dyn Fn([View; 2], &Cancel) -> Result<Option<Thumbnails>, MediaError> + Send>;
 
+/// What is known of the lengths and times of both before they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    /// They are the same.
+    Agree,
+    /// Both are counted, and they differ: something was edited.
+    Differ,
+    Unknown,
+}
+
 /// How a pair is to be brought together.
 pub(crate) struct Request {
     pub sync: Sync,
-    /// Lengths and times of both are the same.
-    pub agree: bool,
+    pub lengths: Lengths,
+    /// The pairs, where they are known beforehand: both numbers grow from pair to pair.
+    pub pairs: Option<Vec<(u64, u64)>>,
     pub scan: Scan,
     /// The switch of the decoders.
     pub halt: Cancel,
@@ -109,7 +127,7 @@ pub(crate) fn start(streams: [Stream; 2], request: Request) -> Result<Started, M
     let sources = [0, 1].map(|side| Paired::new(&streams[side], receivers[side].clone(), &threads));
     let prior = Prior {
         rates: streams.each_ref().map(|stream| stream.rate),
-        agree: request.agree,
+        agree: request.lengths == Lengths::Agree,
         ..Prior::default()
     };
     let ranges = streams.each_ref().map(|stream| stream.range);

@@ -25,6 +25,8 @@ pub struct Prices {
     /// A frame without counterpart that looks as if it had one, and one that does not.
     pub alone: f32,
     pub foreign: f32,
+    /// The former, before the first or behind the last frame of the reference.
+    pub beyond: f32,
     /// The videos do not begin, or do not end, together.
     pub begin: f32,
     pub end: f32,
@@ -40,6 +42,7 @@ impl Prices {
         back: 4.5,
         alone: 4.0,
         foreign: 0.1,
+        beyond: 1.0,
         begin: 5.0,
         end: 3.0,
     };
@@ -52,10 +55,10 @@ impl Prices {
     /// much to begin looking for more of it.
     pub fn strict(watching: bool) -> Self {
         let times = if watching { 3.0 } else { 7.0 };
-        let Self { drop, double, copy, insert, back, alone, foreign, begin, end } = Self::OPEN;
+        let Self { drop, double, copy, insert, back, alone, foreign, beyond, begin, end } = Self::OPEN;
         let [drop, double, copy, insert, back, begin, end] =
             [drop, double, copy, insert, back, begin, end].map(|price| times * price);
-        Self { drop, double, copy, insert, back, alone, foreign, begin, end }
+        Self { drop, double, copy, insert, back, alone, foreign, beyond, begin, end }
     }
 
     /// The way goes on from a pair; it does not begin.
@@ -76,10 +79,11 @@ pub struct State {
     pub paired: bool,
 }
 
-/// Another state at a frame, and what the best way through it costs beyond the cheapest.
+/// Another place of a frame, and what the best way through it costs beyond the cheapest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rival {
-    pub state: State,
+    /// The frame of the reference; `None` without a counterpart.
+    pub place: Option<i32>,
     pub extra: f32,
 }
 
@@ -89,14 +93,20 @@ pub struct Way {
     pub cost: f32,
     /// A state per frame of the distorted video.
     pub states: Vec<State>,
-    /// The nearest rival of each that shows another picture.
-    pub rivals: Vec<Rival>,
+}
+
+/// A way with all that was weighed for it.
+struct Solved {
+    way: Way,
+    columns: Vec<Column>,
+    /// What every state of the last frame still has to pay.
+    end: Vec<f32>,
 }
 
 /// Everything that decides.
 pub struct Model<'a> {
     pub evidence: &'a Evidence,
-    pub cadence: Cadence,
+    pub cadence: &'a Cadence,
     pub prices: Prices,
     /// Frames of the reference and of the distorted video.
     pub lengths: (usize, usize),
@@ -176,7 +186,8 @@ impl Model<'_> {
         let place = self.place(frame, offset);
         let Prices { alone, foreign, .. } = self.prices;
         let beyond = place < 0 && !self.going_on || place >= self.lengths.0 as i32;
-        if beyond { foreign } else { alone - (alone - foreign) * self.evidence.foreign[frame] / CAP }
+        let familiar = if beyond { self.prices.beyond } else { alone };
+        familiar - (familiar - foreign) * self.evidence.foreign[frame] / CAP
     }
 
     /// What it costs to begin doing so.
@@ -247,7 +258,11 @@ impl Model<'_> {
     }
 
     /// The cheapest way; `None` if a video has no frames.
-    pub fn solve(&self) -> Option<Way> {
+    pub fn cheapest(&self) -> Option<Way> {
+        self.solve().map(|solved| solved.way)
+    }
+
+    fn solve(&self) -> Option<Solved> {
         let frames = self.lengths.1;
         if frames == 0 || self.lengths.0 == 0 {
             return None;
@@ -268,8 +283,26 @@ impl Model<'_> {
             at = usize::from(columns[frame].from[at]);
         }
         states.reverse();
-        let rivals = self.rivals(&columns, end, &states, cost);
-        Some(Way { cost, states, rivals })
+        Some(Solved { way: Way { cost, states }, columns, end })
+    }
+
+    /// What a given way costs; infinite where it is none of those that are weighed.
+    pub fn cost_of(&self, states: &[State]) -> f32 {
+        let slot = |frame: usize| {
+            let at = self.offsets(frame).iter().position(|offset| *offset == states[frame].offset)?;
+            Some(if states[frame].paired { at } else { at + self.offsets(frame).len() })
+        };
+        let mut cost = match slot(0) {
+            Some(at) => self.first().cost[at],
+            None => return f32::INFINITY,
+        };
+        for frame in 1..states.len() {
+            let (Some(at), Some(from)) = (slot(frame), slot(frame - 1)) else { return f32::INFINITY };
+            let mut rest = vec![f32::INFINITY; 2 * self.offsets(frame).len()];
+            rest[at] = 0.0;
+            cost += self.rest(frame, &rest)[from];
+        }
+        cost
     }
 
     fn state(&self, frame: usize, at: usize) -> State {
@@ -277,20 +310,28 @@ impl Model<'_> {
         State { offset: offsets[at % offsets.len()], paired: at < offsets.len() }
     }
 
-    /// For every frame the cheapest way through a state that shows another picture.
-    fn rivals(&self, columns: &[Column], end: Vec<f32>, states: &[State], cost: f32) -> Vec<Rival> {
+    /// Where a state puts a frame.
+    pub fn place_of(&self, frame: usize, state: State) -> Option<i32> {
+        state.paired.then(|| self.place(frame, state.offset))
+    }
+
+    /// For every frame the cheapest way that shows another picture than `places` does; costs are given beyond `cost`. The way
+    /// that `places` is may come from a model with another cadence or other prices.
+    pub fn rivals(&self, places: &[Option<i32>], cost: f32) -> Vec<Rival> {
+        let Some(Solved { columns, end, .. }) = self.solve() else { return Vec::new() };
         let mut rest = end;
         let mut all = Vec::with_capacity(columns.len());
         for frame in (0..columns.len()).rev() {
             if frame + 1 < columns.len() {
                 rest = self.rest(frame + 1, &rest);
             }
-            let own = states[frame];
-            let mut nearest = Rival { state: own, extra: f32::INFINITY };
+            let own = places[frame];
+            let mut nearest = Rival { place: own, extra: f32::INFINITY };
             for (at, rest) in rest.iter().enumerate() {
-                let extra = (columns[frame].cost[at] + rest - cost).max(0.0);
-                if extra < nearest.extra && !self.shows_same(frame, self.state(frame, at), own) {
-                    nearest = Rival { state: self.state(frame, at), extra };
+                let extra = columns[frame].cost[at] + rest - cost;
+                let place = self.place_of(frame, self.state(frame, at));
+                if extra < nearest.extra && !self.shows_same(place, own) {
+                    nearest = Rival { place, extra };
                 }
             }
             all.push(nearest);
@@ -299,10 +340,10 @@ impl Model<'_> {
         all
     }
 
-    fn shows_same(&self, frame: usize, a: State, b: State) -> bool {
-        match (a.paired, b.paired) {
-            (true, true) => (self.same)(self.place(frame, a.offset), self.place(frame, b.offset)),
-            (a, b) => !a && !b,
+    fn shows_same(&self, a: Option<i32>, b: Option<i32>) -> bool {
+        match (a, b) {
+            (Some(a), Some(b)) => (self.same)(a, b),
+            (a, b) => a == b,
         }
     }
 

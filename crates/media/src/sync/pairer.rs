@@ -7,14 +7,16 @@ use visus_engine::Cancel;
 use visus_video::{Frame, ReadError};
 
 use crate::MediaError;
-use crate::sync::findings::{Check, Laid, Noted, Sync, Tail};
+use crate::sync::findings::Sync;
+use crate::sync::log::{Check, Laid, Noted, Tail};
 use crate::sync::look::Look;
 use crate::sync::paired::Given;
 use crate::sync::plan::{Doubt, Fate, Plan, Prior, Start};
 use crate::sync::signature::Signature;
 use crate::sync::threads::guarded;
+use crate::sync::thumbnails::Thumbnails;
 use crate::sync::window::{PATIENCE, Windows};
-use crate::sync::{NARROWEST, Request, Shared, bars, lock};
+use crate::sync::{Lengths, NARROWEST, Request, Shared, bars, lock};
 
 /// Frames that are looked ahead once the start is found.
 const AHEAD: usize = 32;
@@ -86,8 +88,13 @@ impl Pairer {
         capacity: usize,
         skipped: [u64; 2],
     ) -> Self {
-        let route = if request.sync == Sync::Full { Route::Watch } else { Route::InStep };
-        let (steps, doubts, distances) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let route = match (&request.pairs, request.sync) {
+            (Some(_), _) => Route::Planned,
+            (None, Sync::Full) => Route::Watch,
+            (None, _) => Route::InStep,
+        };
+        let steps = request.pairs.as_deref().map(steps_to).unwrap_or_default();
+        let (doubts, distances) = (VecDeque::new(), VecDeque::new());
         Self {
             windows,
             outputs,
@@ -133,7 +140,8 @@ impl Pairer {
         match (self.request.scan)(self.windows.views(), &cancel)? {
             Some(thumbnails) => {
                 lock(&self.log).searched_far = true;
-                let Some(plan) = Plan::find(&thumbnails, &self.whole(&thumbnails)) else { return Ok(()) };
+                let prior = self.seen_whole(&thumbnails);
+                let Some(plan) = Plan::find(&thumbnails, &prior) else { return Ok(()) };
                 let start = plan.start(&thumbnails);
                 self.follow(&plan, [0, 0]);
                 let blends = plan.blends(&thumbnails);
@@ -154,7 +162,8 @@ impl Pairer {
         let offset = |(reference, distorted): (usize, usize)| {
             reference + start.skip_distorted == distorted + start.skip_reference
         };
-        self.prior.has_one_rate()
+        self.request.lengths != Lengths::Differ
+            && self.prior.has_one_rate()
             && start.is_good()
             && skip <= few / PLAIN_SHARE
             && plan.pairs().all(offset)
@@ -164,7 +173,8 @@ impl Pairer {
     /// What the windows show at the start.
     fn near_plan(&self) -> Option<Plan> {
         let ended = self.windows.all_ended();
-        let prior = if ended { self.whole(&self.windows) } else { Prior { open_ended: true, ..self.prior } };
+        let prior =
+            if ended { self.whole(&self.windows) } else { Prior { open_ended: true, ..self.prior.clone() } };
         Plan::find(&self.windows, &prior)
     }
 
@@ -172,7 +182,16 @@ impl Pairer {
     /// here they are counted.
     fn whole(&self, look: &dyn Look) -> Prior {
         let (reference, distorted) = look.lengths();
-        Prior { agree: reference == distorted && self.prior.has_one_rate(), ..self.prior }
+        Prior { agree: reference == distorted && self.prior.has_one_rate(), ..self.prior.clone() }
+    }
+
+    /// The same of small copies of whole files, with what their timestamps say.
+    fn seen_whole(&self, thumbnails: &Thumbnails) -> Prior {
+        let times = thumbnails.due();
+        let known = self.whole(thumbnails);
+        let contradicted =
+            times.as_ref().is_some_and(|times| (0..).zip(&**times).any(|(at, due)| at != *due));
+        Prior { agree: known.agree && !contradicted, times, ..known }
     }
 
     /// Leaves out what comes before the first pair.
@@ -194,8 +213,7 @@ impl Pairer {
         }
         self.route = Route::Planned;
         self.steps = steps(&plan.fates, usize::MAX, true).into();
-        let doubts = plan.doubts.iter().map(|doubt| (first[1] + u64::from(doubt.distorted), *doubt));
-        self.doubts = doubts.collect();
+        self.doubts = numbered(plan, first[1]);
     }
 
     /// Where the pictures are not alike and bars are on one side only, they are looked at without the bars.
@@ -271,7 +289,7 @@ impl Pairer {
         }
         let ended = self.windows.all_ended();
         let lengths = self.windows.lengths();
-        let known = if ended { self.whole(&self.windows) } else { self.prior };
+        let known = if ended { self.whole(&self.windows) } else { self.prior.clone() };
         let prior = Prior {
             going_on: true,
             open_ended: !ended,
@@ -289,6 +307,7 @@ impl Pairer {
             return Ok(());
         }
         self.steps = steps(&plan.fates, commit, ended).into();
+        self.doubts = numbered(&plan, self.windows.taken(1));
         if self.steps.is_empty() && !ended {
             // The window begins with a gap of which it does not show the end: the streams are kept in step.
             self.steps.push_back(Step::Pair);
@@ -310,7 +329,7 @@ impl Pairer {
         };
         let first = [0, 1].map(|side| self.windows.taken(side));
         thumbnails.pass(first);
-        let prior = Prior { going_on: true, ..self.whole(&thumbnails) };
+        let prior = Prior { going_on: true, ..self.seen_whole(&thumbnails) };
         let Some(plan) = Plan::find(&thumbnails, &prior) else {
             return Ok(false);
         };
@@ -423,6 +442,11 @@ impl Pairer {
     }
 }
 
+/// Doubts of a plan, by the numbers that its frames have in the distorted video.
+fn numbered(plan: &Plan, first: u64) -> VecDeque<(u64, Doubt)> {
+    plan.doubts.iter().map(|doubt| (first + u64::from(doubt.distorted), *doubt)).collect()
+}
+
 /// Waits until there is room; `false` if nobody wants it any more.
 fn give(output: &Sender<Given>, halt: &Cancel, mut given: Given) -> bool {
     loop {
@@ -451,6 +475,18 @@ fn steps(fates: &[Fate], most: usize, all: bool) -> Vec<Step> {
         }
     }
     steps.truncate(whole);
+    steps
+}
+
+/// The steps that lead to these pairs.
+fn steps_to(pairs: &[(u64, u64)]) -> VecDeque<Step> {
+    let (mut steps, mut next) = (VecDeque::new(), (0, 0));
+    for (reference, distorted) in pairs {
+        steps.extend((next.0..*reference).map(|_| Step::Missing));
+        steps.extend((next.1..*distorted).map(|_| Step::Extra));
+        steps.push_back(Step::Pair);
+        next = (reference + 1, distorted + 1);
+    }
     steps
 }
 

@@ -1,19 +1,16 @@
-//! From the cheapest way to a plan: what is done with every frame, and where that is doubtful.
-//!
-//! Several hypotheses are weighed as wholes: every frame once, each phase of the cadence that the frame rates suggest, and
-//! frames that are dropped or doubled all the time. The one that costs least explains the file.
-//!
-//! A stretch without counterpart on both sides at the same place, of the same length, is a substitution: damage, a logo, a
-//! coarse quantiser. It is scored in place. So is a short way to another offset and back, which is what a freeze looks like.
+//! What is done with every frame, and where that is doubtful: made of the cheapest explanation of two videos.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::sync::blends;
 use crate::sync::cadence::Cadence;
-use crate::sync::changes::Changes;
-use crate::sync::evidence::Evidence;
-use crate::sync::findings::Alternative;
-use crate::sync::look::{Look, confidence, is_same, median_likeness};
-use crate::sync::model::{Model, Prices, Rival, State, Way};
+use crate::sync::fates::{fates, flatten, substitute};
+use crate::sync::look::{Look, confidence, median_likeness};
+use crate::sync::model::Rival;
+use crate::sync::runs::Alternative;
+use crate::sync::weigh::{DOUBTFUL, weigh};
 
 /// What becomes of a frame of the distorted video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +36,8 @@ pub struct Start {
     pub likeness: Option<f32>,
     /// Pairs that this rests on.
     pub pairs: usize,
+    /// Another start explains the pictures nearly as well.
+    pub doubtful: bool,
 }
 
 /// Another pairing that explains a frame nearly as well.
@@ -49,8 +48,20 @@ pub struct Doubt {
     pub other: Alternative,
 }
 
+impl Doubt {
+    /// That a frame might as well be left out puts no other picture in its place, and is no doubt.
+    fn of(distorted: u32, fate: Fate, rival: &Rival) -> Option<Self> {
+        let other = match (fate, rival.place) {
+            _ if rival.extra >= DOUBTFUL => return None,
+            (Fate::Pair(own) | Fate::InPlace(own), Some(place)) => Alternative::Shift(place - own as i32),
+            (Fate::Extra | Fate::Repeat, _) | (_, None) => return None,
+        };
+        (other != Alternative::Shift(0)).then_some(Self { distorted, other })
+    }
+}
+
 /// What is known beforehand.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Prior {
     pub rates: [Option<f64>; 2],
     /// Lengths and times are the same on both sides: nothing was edited, unless the pictures prove it.
@@ -61,6 +72,8 @@ pub struct Prior {
     pub open_ended: bool,
     /// How far the frames of pairs were apart so far (square levels).
     pub noise: Option<f32>,
+    /// The frame of the reference that every frame of the distorted video shows by their timestamps, where these are uneven.
+    pub times: Option<Arc<[u32]>>,
     /// It is asked whether there is an edit at all; what it is will be found out with more frames.
     pub watching: bool,
 }
@@ -78,59 +91,24 @@ impl Prior {
 pub struct Plan {
     pub fates: Vec<Fate>,
     pub doubts: Vec<Doubt>,
+    /// After how many frames a conversion of frame rates repeats itself, where there is one.
+    period: Option<usize>,
 }
 
-/// A rival that costs less than this beyond the chosen way makes a frame doubtful.
-const DOUBTFUL: f32 = 6.0;
-/// How much farther (as a logarithm) a pair may be than the nearest at no loss; and where lengths and times agree.
-const SLACK: f32 = 0.05;
-const STRICT_SLACK: f32 = 0.8;
-/// What it costs to explain videos of different frame rates without a cadence.
-const NO_CADENCE: f32 = 6.0;
-/// The longest way to another offset and back that is scored in place.
-const EXCURSION: usize = 24;
-/// A picture is a blend if it is nearer to the mean of two frames than this share of its distance to the nearer one, if these two
-/// differ by more than this (square levels), and the nearer one lies farther than this share of that.
-const BLEND: f32 = 0.4;
-const BLEND_MOTION: f32 = 0.5;
-const BLEND_SHARE: f32 = 0.12;
 /// Pairs at the start that tell how sure the offset is.
 const TELLING: usize = 96;
 
 impl Plan {
     /// The plan that explains two videos best; `None` if one of them is empty.
     pub fn find(look: &dyn Look, prior: &Prior) -> Option<Self> {
-        let changes = Changes::new(look);
-        let mut best: Option<(f32, Way, Cadence)> = None;
-        for (cadence, once) in cadences(prior) {
-            for (cost, way) in ways(look, cadence, prior, &changes) {
-                if best.as_ref().is_none_or(|(least, ..)| cost + once < *least) {
-                    best = Some((cost + once, way, cadence));
-                }
-            }
-        }
-        let (_, way, cadence) = best?;
-        Some(Self::of_way(&way, cadence, look.lengths(), prior))
-    }
-
-    fn of_way(way: &Way, cadence: Cadence, lengths: (usize, usize), prior: &Prior) -> Self {
-        let mut states = way.states.clone();
+        let chosen = weigh(look, prior)?;
+        let mut states = chosen.states;
         flatten(&mut states);
-        let mut fates = fates(&states, cadence);
-        substitute(&mut fates, lengths, prior.open_ended);
-        let doubts = (0..).zip(&way.states).zip(&way.rivals);
-        // That a frame might as well be left out puts no other picture in its place.
-        let other =
-            |own: &State, rival: &Rival| rival.extra < DOUBTFUL && (rival.state.paired || !own.paired);
-        let doubts =
-            doubts.filter(|((_, own), rival)| other(own, rival)).map(|((distorted, own), rival)| Doubt {
-                distorted,
-                other: match rival.state.paired {
-                    true => Alternative::Shift(rival.state.offset - own.offset),
-                    false => Alternative::Alone,
-                },
-            });
-        Self { doubts: doubts.collect(), fates }
+        let mut fates = fates(&states, &chosen.cadence);
+        substitute(&mut fates, look.lengths(), prior.open_ended);
+        let doubts = (0..).zip(&fates).zip(&chosen.rivals);
+        let doubts = doubts.filter_map(|((distorted, fate), rival)| Doubt::of(distorted, *fate, rival));
+        Some(Self { doubts: doubts.collect(), fates, period: chosen.cadence.period() })
     }
 
     /// Pairs of frames: reference and distorted.
@@ -139,6 +117,11 @@ impl Plan {
             Fate::Pair(reference) | Fate::InPlace(reference) => Some((*reference as usize, distorted)),
             Fate::Extra | Fate::Repeat => None,
         })
+    }
+
+    /// Frames of the distorted video that show two neighbouring frames of the reference at once.
+    pub fn blends(&self, look: &dyn Look) -> Vec<usize> {
+        blends::find(look, &self.pairs().collect::<Vec<_>>(), self.period)
     }
 
     /// So many frames at the beginning are paired with the ones at the same place.
@@ -157,136 +140,8 @@ impl Plan {
             confidence: confidence(look, &pairs),
             likeness: median_likeness(look, &pairs),
             pairs: pairs.len(),
+            doubtful: self.doubts.iter().any(|doubt| doubt.distorted as usize == distorted),
         }
-    }
-}
-
-impl Plan {
-    /// Frames of the distorted video that show two neighbouring frames of the reference at once: blended by a conversion of
-    /// frame rates, or interlaced as in telecine.
-    pub fn blends(&self, look: &dyn Look) -> Vec<usize> {
-        let pairs = self.pairs().filter(|(reference, distorted)| is_blend(look, *reference, *distorted));
-        pairs.map(|(_, distorted)| distorted).collect()
-    }
-}
-
-/// The distance to the mean of two pictures, from the distances to both and between them: it lies on the median of a triangle.
-fn to_mean(a: f32, b: f32, between: f32) -> f32 {
-    ((a + b) / 2.0 - between / 4.0).max(0.0)
-}
-
-fn is_blend(look: &dyn Look, reference: usize, distorted: usize) -> bool {
-    let own = look.distance(reference, distorted);
-    let others = [reference.checked_sub(1), Some(reference + 1)].into_iter().flatten();
-    let mut others = others.filter(|other| *other < look.lengths().0);
-    others.any(|other| {
-        let between = look.within(0, reference, other);
-        let mean = to_mean(own, look.distance(other, distorted), between);
-        between > BLEND_MOTION && mean < BLEND * own && own > BLEND_SHARE * between
-    })
-}
-
-/// Cadences to weigh, and what it costs to assume each.
-fn cadences(prior: &Prior) -> Vec<(Cadence, f32)> {
-    let [Some(reference), Some(distorted)] = prior.rates else { return vec![(Cadence::PLAIN, 0.0)] };
-    let phases = Cadence::of_rates(reference, distorted);
-    let plain = if phases.is_empty() { 0.0 } else { NO_CADENCE };
-    std::iter::once((Cadence::PLAIN, plain)).chain(phases.into_iter().map(|phase| (phase, 0.0))).collect()
-}
-
-/// The cheapest ways with one cadence, and what they cost.
-fn ways(look: &dyn Look, cadence: Cadence, prior: &Prior, changes: &Changes) -> Vec<(f32, Way)> {
-    let lengths = look.lengths();
-    if lengths.0 == 0 || lengths.1 == 0 {
-        return Vec::new();
-    }
-    let slack = if prior.agree { STRICT_SLACK } else { SLACK };
-    let same_end = lengths.0 as i32 - 1 - cadence.due(lengths.1 - 1) as i32;
-    let evidence = Evidence::new(look, cadence, slack, &[0, same_end], prior.noise);
-    let same = |a: i32, b: i32| is_same(look, a, b);
-    let solve = |(prices, once): (Prices, f32)| {
-        let prices = if prior.going_on { prices.going_on() } else { prices };
-        let prices = if prior.open_ended { prices.open_ended() } else { prices };
-        let model = Model {
-            evidence: &evidence,
-            cadence,
-            prices,
-            lengths,
-            going_on: prior.going_on,
-            changes,
-            same: &same,
-        };
-        model.solve().map(|way| (way.cost + once, way))
-    };
-    if prior.agree {
-        return solve((Prices::strict(prior.watching), 0.0)).into_iter().collect();
-    }
-    let regimes = [(Prices::OPEN, 0.0), (Prices::BUSY, Prices::BUSY_ONCE)];
-    regimes.into_iter().filter_map(solve).collect()
-}
-
-/// A short way to another offset and back stays where it was.
-fn flatten(states: &mut [State]) {
-    let mut at = 1;
-    while at < states.len() {
-        let before = states[at - 1];
-        if !before.paired || states[at] == before {
-            at += 1;
-            continue;
-        }
-        let back = (at + 1..states.len().min(at + EXCURSION)).find(|next| states[*next] == before);
-        match back {
-            Some(back) => {
-                states[at..back].fill(State { paired: false, ..before });
-                at = back;
-            }
-            None => at += 1,
-        }
-    }
-}
-
-/// Of several frames that show one frame of the reference the first is scored.
-fn fates(states: &[State], cadence: Cadence) -> Vec<Fate> {
-    let mut last = None;
-    let mut fate = |(frame, state): (usize, &State)| {
-        let place = u32::try_from(cadence.due(frame) as i64 + i64::from(state.offset)).ok();
-        match place.filter(|_| state.paired) {
-            Some(place) if last.is_none_or(|last| place > last) => {
-                last = Some(place);
-                Fate::Pair(place)
-            }
-            Some(_) => Fate::Repeat,
-            None => Fate::Extra,
-        }
-    };
-    states.iter().enumerate().map(&mut fate).collect()
-}
-
-/// Frames that were left out in equal numbers on both sides at one place are scored in place.
-fn substitute(fates: &mut [Fate], (reference, distorted): (usize, usize), open_ended: bool) {
-    let mut next = 0;
-    let mut at = 0;
-    while at < fates.len() {
-        match fates[at] {
-            Fate::Pair(place) | Fate::InPlace(place) => next = place as usize + 1,
-            Fate::Extra | Fate::Repeat => {}
-        }
-        if fates[at] != Fate::Extra {
-            at += 1;
-            continue;
-        }
-        let until = (at..fates.len()).find(|frame| fates[*frame] != Fate::Extra).unwrap_or(distorted);
-        let (left, follows) = match fates.get(until) {
-            Some(Fate::Pair(place) | Fate::InPlace(place)) => (*place as usize - next, true),
-            _ => (reference - next.min(reference), false),
-        };
-        // Where more frames follow, the end of what is seen is not the end of the stretch.
-        if left == until - at && (follows || !open_ended) {
-            for frame in at..until {
-                fates[frame] = Fate::InPlace((next + frame - at) as u32);
-            }
-        }
-        at = until;
     }
 }
 

@@ -3,12 +3,15 @@
 //! ffmpeg shrinks every frame to [`SIZE`] while it decodes; what is kept of a frame is about a kilobyte. An hour at 25 frames per
 //! second takes 100 MB for each side.
 
+use std::sync::Arc;
+
 use visus_engine::Cancel;
 use visus_video::{ColourRange, Frame, Source};
 
 use crate::MediaError;
 use crate::sync::look::Look;
 use crate::sync::signature::{Grid, Signature, View};
+use crate::timestamps;
 
 /// Width and height of a small picture.
 pub const SIZE: (usize, usize) = (32, 18);
@@ -25,6 +28,8 @@ pub struct Strip {
     /// Mean square of each picture's cells.
     variances: Vec<f32>,
     means: Vec<f32>,
+    /// When each is shown, in seconds, where that is known of all.
+    times: Option<Vec<f64>>,
 }
 
 /// Those of both.
@@ -80,6 +85,10 @@ impl Strip {
         self.cells.extend(cells.iter().map(|cell| ((cell - mean) * PARTS).round() as i16));
     }
 
+    pub fn with_times(self, times: Option<Vec<f64>>) -> Self {
+        Self { times, ..self }
+    }
+
     pub fn frames(&self) -> usize {
         self.means.len()
     }
@@ -98,6 +107,12 @@ impl Thumbnails {
     pub fn pass(&mut self, frames: [u64; 2]) {
         let most = |side: usize| self.sides[side].frames();
         self.passed = [0, 1].map(|side| usize::try_from(frames[side]).unwrap_or(usize::MAX).min(most(side)));
+    }
+
+    /// Which frame of the reference every frame of the distorted video shows by their timestamps, where frame rates do not say it.
+    pub fn due(&self) -> Option<Arc<[u32]>> {
+        let left = |side: usize| self.sides[side].times.as_deref().map(|times| &times[self.passed[side]..]);
+        timestamps::due(left(0)?, left(1)?)
     }
 }
 

@@ -15,6 +15,7 @@
 //! scale left behind. A luminance threshold above every visible step: it crashes; the score is 0. 10-bit pictures with a
 //! source size larger than the picture: its rows are shifted.
 
+mod device;
 mod geometry;
 mod loader;
 mod luminance;
@@ -27,6 +28,7 @@ mod tests;
 
 use visus_video::Format;
 
+use crate::device::DeviceTask;
 use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 
 use geometry::{Geometries, Geometry};
@@ -34,6 +36,8 @@ use loader::{AbovePeak, Loader};
 use luminance::Eotf;
 use scorer::Scorer;
 use steps::Steps;
+
+pub use device::{CambiSums, CambiTask, cambi_reciprocals};
 
 const NAME: &str = "cambi";
 const DEFAULT_EOTF: &str = "bt1886";
@@ -169,13 +173,18 @@ impl Cambi {
     }
 
     fn scorer(&self, geometry: Geometry, format: &Format) -> Scorer {
+        let size = (format.width(), format.height());
+        let loader = Loader::new(geometry, size, format.depth(), self.undithers(format));
+        Scorer::new(geometry, loader, self.steps.clone(), self.share())
+    }
+
+    /// Whether the picture was encoded with fewer than 10 bits.
+    fn undithers(&self, format: &Format) -> bool {
         let encoded = match self.options.int("enc_bitdepth") {
             0 => i32::from(format.depth()),
             given => given,
         };
-        let size = (format.width(), format.height());
-        let loader = Loader::new(geometry, size, format.depth(), encoded < 10);
-        Scorer::new(geometry, loader, self.steps.clone(), self.share())
+        encoded < 10
     }
 }
 
@@ -194,6 +203,15 @@ impl Metric for Cambi {
         let distorted = self.scorer(geometries.encode, format);
         let source = self.full_reference.then(|| self.scorer(geometries.source, format));
         Ok(Box::new(CambiExtractor { distorted, source, max: self.options.double("cambi_max_val") }))
+    }
+
+    /// Of the distorted picture alone.
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        let format = &clip.format;
+        let geometry = Geometries::new(&self.options, format).ok()?.encode;
+        let max = self.options.double("cambi_max_val");
+        let task = CambiTask::new(&geometry, &self.steps, format, self.undithers(format), self.share(), max)?;
+        (!self.full_reference).then(|| DeviceTask::Cambi(Box::new(task)))
     }
 }
 
@@ -215,6 +233,13 @@ impl Extractor for CambiExtractor {
             raw[2] = (distorted - source).max(0.0).min(self.max);
         }
         Ok(())
+    }
+}
+
+impl CambiTask {
+    /// What a sample above [`peak`](CambiTask::peak) is refused with.
+    pub fn above_peak(&self, index: u64) -> MetricError {
+        above_peak(index, AbovePeak { peak: self.peak().unwrap_or(u32::MAX), depth: self.depth as u8 })
     }
 }
 

@@ -89,15 +89,19 @@ impl Sum {
         self.count += times;
     }
 
-    /// Whether the sum is exact in any order: all values are multiples of the smallest one's unit, so partial sums
-    /// are exact while they stay below 2^53 of these. If they do not, `total` is rounded, but never by as much as the
-    /// margin.
     fn is_exact(&self) -> bool {
-        const MARGIN: f64 = 1.0 - 1.0 / (1 << 20) as f64;
-        let exponent = f32::from_bits(self.smallest.to_bits() & 0x7f80_0000);
-        let unit = f64::from(exponent) / f64::from(1 << 23);
-        self.total <= unit * (1u64 << 53) as f64 * MARGIN
+        is_exact(self.total, self.smallest)
     }
+}
+
+/// Whether a sum with this smallest value is exact in any order: all values are multiples of the smallest one's unit, so
+/// partial sums are exact while they stay below 2^53 of these. If they do not, `total` is rounded, but never by as much as
+/// the margin.
+pub fn is_exact(total: f64, smallest: f32) -> bool {
+    const MARGIN: f64 = 1.0 - 1.0 / (1 << 20) as f64;
+    let exponent = f32::from_bits(smallest.to_bits() & 0x7f80_0000);
+    let unit = f64::from(exponent) / f64::from(1 << 23);
+    total <= unit * (1u64 << 53) as f64 * MARGIN
 }
 
 fn coarse_bin(value: f32) -> usize {

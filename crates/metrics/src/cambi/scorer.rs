@@ -12,7 +12,7 @@ use super::scalar::runs::RunRows;
 use super::steps::Steps;
 
 /// How much each scale counts, from fine to coarse.
-const SCALE_WEIGHTS: [f64; 5] = [16.0, 8.0, 4.0, 2.0, 1.0];
+pub const SCALE_WEIGHTS: [f64; 5] = [16.0, 8.0, 4.0, 2.0, 1.0];
 
 /// Memory and tables for pictures of one size. The planes hold the current scale, rows without gaps.
 #[derive(Debug)]
@@ -35,6 +35,11 @@ pub struct Scorer {
     levels: Vec<u16>,
     histogram: Histogram,
     pooling: Pooling,
+}
+
+/// How many of so many pixels a share is.
+pub fn strongest_count(share: f64, pixels: usize) -> usize {
+    ((share * pixels as f64) as usize).clamp(1, pixels)
 }
 
 impl Scorer {
@@ -129,7 +134,7 @@ impl Scorer {
     /// The mean strength of the share of pixels that counts. Pixels outside of the runs have none.
     fn pool(&mut self, width: usize, height: usize) -> f64 {
         let pixels = width * height;
-        let count = ((self.share * pixels as f64) as usize).clamp(1, pixels);
+        let count = strongest_count(self.share, pixels);
         let strengths = &self.strengths[..self.runs.pixels()];
         let total = self.pooling.sum_of_largest(strengths, count).unwrap_or_else(|| {
             self.fill_plane(width, height);

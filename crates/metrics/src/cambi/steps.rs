@@ -48,6 +48,11 @@ impl Steps {
         self.base
     }
 
+    /// For every level, bit `d` says whether a step of `d + 1` counts there.
+    pub fn active(&self) -> &[u32] {
+        &self.active
+    }
+
     pub fn levels(&self) -> usize {
         self.active.len()
     }

@@ -2,10 +2,12 @@
 
 use visus_video::Chroma;
 
+use super::device::SpeedTask;
 use super::front::Source;
 use super::score::Weighting;
 use super::stats::Singular;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
+use crate::device::DeviceTask;
 use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 
 const NAME: &str = "speed_chroma";
@@ -75,6 +77,12 @@ impl Metric for SpeedChroma {
         let comparer = self.settings.comparer(NAME, format, 1, self.weighting)?;
         Ok(Box::new(ChromaExtractor { comparer, max: self.max }))
     }
+
+    fn device_task(&self, clip: &ClipInfo) -> Option<DeviceTask> {
+        let format = &clip.format;
+        let task = SpeedTask::new(&self.settings, format, self.weighting, self.max)?;
+        (format.chroma() != Chroma::C400).then(|| DeviceTask::Speed(Box::new(task)))
+    }
 }
 
 struct ChromaExtractor {
@@ -89,11 +97,16 @@ impl Extractor for ChromaExtractor {
             self.comparer
                 .score(Source::Plane(pair.reference.plane(plane)), Source::Plane(pair.distorted.plane(plane)))
         });
-        let scores = [u.unwrap_or(0.0), v.unwrap_or(0.0), together(u, v)];
-        for (raw, score) in raw.iter_mut().zip(scores) {
-            *raw = clipped(f64::from(score), self.max);
-        }
+        write_scores(u, v, self.max, raw);
         Ok(())
+    }
+}
+
+/// The row of raw numbers, from the scores of the two planes.
+pub fn write_scores(u: Result<f32, Singular>, v: Result<f32, Singular>, max: f64, raw: &mut [f64]) {
+    let scores = [u.unwrap_or(0.0), v.unwrap_or(0.0), together(u, v)];
+    for (raw, score) in raw.iter_mut().zip(scores) {
+        *raw = clipped(f64::from(score), max);
     }
 }
 

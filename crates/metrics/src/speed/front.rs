@@ -61,6 +61,11 @@ impl Front {
         }
     }
 
+    /// What takes samples to the 8-bit scale: the reciprocal of a power of two, so multiplying is as exact as dividing.
+    pub fn factor(depth: u8) -> f32 {
+        1.0 / f32::from(1u16 << (depth - 8))
+    }
+
     /// A plane for [`Front::run`] to fill.
     pub fn field(&self) -> FloatPlane {
         let (width, height) = self.geometry.covered();
@@ -146,8 +151,7 @@ impl Prescale {
 impl Source<'_> {
     /// Adds `tap` times row `y` to `sum`; below the last row, the last row.
     fn add_row(self, y: usize, depth: u8, tap: f32, sum: &mut [f32]) {
-        // The reciprocal of a power of two: multiplying is as exact as dividing.
-        let scale = 1.0 / f32::from(1u16 << (depth - 8));
+        let scale = Front::factor(depth);
         match self {
             Source::Plane(PlaneView::U8(plane)) => {
                 scalar::add_samples(plane.row(y.min(plane.height() - 1)), scale, OFFSET, tap, sum);

@@ -7,6 +7,7 @@
 //! Sums are `f32` and `f64` as in libvmaf's scalar path, and no multiply-add is fused.
 
 mod chroma;
+mod device;
 mod eigen;
 mod front;
 mod geometry;
@@ -32,6 +33,7 @@ use score::{Comparison, Weighting};
 use stats::{Analyser, Singular, Stats};
 
 pub use chroma::INFO as CHROMA;
+pub use device::{SpeedPlane, SpeedTask};
 pub use temporal::INFO as TEMPORAL;
 
 const KERNEL_SCALE: OptionSpec = OptionSpec::double(
@@ -101,6 +103,11 @@ impl Settings {
         })
     }
 
+    /// libvmaf takes a prescale close to 1 for none.
+    fn scales(&self) -> bool {
+        (self.prescale - 1.0).abs() >= 1e-3
+    }
+
     /// Everything that is needed to compare planes such as plane `plane` of the format.
     fn comparer(
         &self,
@@ -111,9 +118,8 @@ impl Settings {
     ) -> Result<Comparer, MetricError> {
         let geometry = Geometry::new(format.plane_size(plane), self.prescale)
             .ok_or_else(|| self.too_small(metric, format, plane))?;
-        // libvmaf takes a prescale this close to 1 for none.
-        let scales = (self.prescale - 1.0).abs() >= 1e-3;
-        let front = Front::new(geometry, format.depth(), self.kernel_scale, scales.then_some(self.method));
+        let method = self.scales().then_some(self.method);
+        let front = Front::new(geometry, format.depth(), self.kernel_scale, method);
         Ok(Comparer {
             field: front.field(),
             front,

@@ -48,11 +48,21 @@ impl Analyser {
     pub fn run(&mut self, field: &FloatPlane, out: &mut Stats) -> Result<(), Singular> {
         let mut covariance = [[0.0; CELLS]; CELLS];
         self.covariance.matrix(field, &mut covariance);
+        self.measure(field, &covariance, out)
+    }
+
+    /// The same for a field whose covariance is known.
+    pub fn measure(
+        &self,
+        field: &FloatPlane,
+        covariance: &[[f32; CELLS]; CELLS],
+        out: &mut Stats,
+    ) -> Result<(), Singular> {
         let eigenvalues = eigen::eigenvalues(&mut covariance.clone());
         if eigenvalues.iter().any(|value| f64::from(*value) < EPSILON) {
             return Err(Singular);
         }
-        let decomposition = Decomposition::new(&covariance).ok_or(Singular)?;
+        let decomposition = Decomposition::new(covariance).ok_or(Singular)?;
         self.variances(field, &decomposition, &mut out.variances);
         entropies(&eigenvalues, &out.variances, self.noise, &mut out.entropies);
         Ok(())

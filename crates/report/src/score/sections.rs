@@ -199,6 +199,9 @@ pub struct DoubtfulRuns {
     pub runs: Vec<DoubtfulRun>,
     /// Whether all runs are listed.
     pub complete: bool,
+    /// By how much the mean of all pairs would change if all of these were paired the other way, by those that were scored again;
+    /// null where none was.
+    pub mean_change: Option<f64>,
 }
 
 /// Pairs in a row for which another pairing is nearly as likely.
@@ -212,6 +215,12 @@ pub struct DoubtfulRun {
     pub count: u64,
     /// By how many frames of the reference the other pairing is later; null if the frames have no counterpart there.
     pub alternative_shift: Option<i32>,
+    /// How many of them were scored again the other way: at most 64 doubtful pairs of 512 frames.
+    pub rescored: u64,
+    /// The mean score of those, as they were paired, by the first model or else the first metric; null where there are none.
+    pub score: Option<f64>,
+    /// Their mean score as the other pairing has them.
+    pub alternative_score: Option<f64>,
 }
 
 /// What comparing pairs with their neighbours gave, as shares of those that were checked.

@@ -58,7 +58,7 @@ pub const VMAF_VERSION: Tool = Tool {
 const LIST_FIELDS: &[Field] =
     &[Field::new("refresh", Kind::Flag, "Ask the external binary again.").default("false")];
 const PROBE_FIELDS: &[Field] =
-    &[Field::new("backend", Kind::Word(&DEVICES), "The backend to probe.").required().example("\"cpu\"")];
+    &[Field::new("backend", Kind::Backend(&DEVICES), "The backend to probe.").required().example("\"cpu\"")];
 
 /// Which backends there are.
 #[derive(Serialize, JsonSchema)]
@@ -169,8 +169,13 @@ const BUILT_IN: [&str; 2] = ["cpu", "cuda"];
 /// `probe_backend`: an unhealthy backend is a normal result.
 fn probe(server: &Server, backend: &str, context: &Context) -> Result<Probe, ToolError> {
     let native = server.config().engine == EngineKind::Native;
-    let works = available(server, false).contains(&backend);
-    let compiled_in = works || native && BUILT_IN.contains(&backend);
+    let works = if native {
+        visus_scoring::backend::probe(backend).is_ok()
+    } else {
+        available(server, false).contains(&backend)
+    };
+    let kind = backend.split(':').next().unwrap_or(backend);
+    let compiled_in = works || native && BUILT_IN.contains(&kind);
     let started = Instant::now();
     let score = if works {
         score_of_grey(server, backend, context)

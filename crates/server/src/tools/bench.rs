@@ -14,6 +14,7 @@ use super::backends::available;
 use super::field::{Field, Kind, Values};
 use super::offer::Toolset;
 use super::{BACKGROUND, READS, Run, Tool, schema};
+use crate::config::EngineKind;
 use crate::engines::ScoreTask;
 use crate::jobs::Context;
 use crate::report::Output;
@@ -164,7 +165,7 @@ impl Bench {
             let words = rows.iter().find_map(|row| row.result.as_ref().err()).cloned().unwrap_or_default();
             return Err(ToolError::Failed(format!("benchmark failed: {words}")));
         }
-        Output::of(&self.report(&rows))
+        Output::of(&self.report(&rows, tolerance(server.config().engine)))
     }
 
     fn measure(
@@ -194,16 +195,14 @@ impl Bench {
         Ok(rows)
     }
 
-    fn report(&self, rows: &[Row]) -> BenchAnswer {
-        /// More than rounding, less than anybody sees.
-        const TOLERANCE: f64 = 1e-4;
+    fn report(&self, rows: &[Row], tolerance: f64) -> BenchAnswer {
         let faults: Vec<String> = rows
             .iter()
             .filter_map(|row| {
                 Some(format!("{} on {}: {}", row.fixture, row.backend, row.result.as_ref().err()?))
             })
             .collect();
-        let differs = rows.iter().any(|row| row.difference.is_some_and(|difference| difference > TOLERANCE));
+        let differs = rows.iter().any(|row| row.difference.is_some_and(|difference| difference > tolerance));
         let failed = self.validate && differs;
         BenchAnswer {
             exit_code: i32::from(!faults.is_empty() || failed),
@@ -304,6 +303,12 @@ fn score(clips: &Clips, backend: &str, server: &Server, context: &Context) -> Re
         return Err(ToolError::Failed("a frame has no score".to_owned()));
     }
     Ok(Measured { scores, wall_ms: hundredths(wall * 1e3), fps: hundredths(clips.frames as f64 / wall) })
+}
+
+/// How far a backend may be from the CPU: not at all in this process; for executables more than rounding, less than anybody
+/// sees.
+fn tolerance(engine: EngineKind) -> f64 {
+    if engine == EngineKind::Native { 0.0 } else { 1e-4 }
 }
 
 fn hundredths(value: f64) -> f64 {

@@ -10,6 +10,8 @@ pub enum Kind {
     Text,
     /// One of these texts.
     Word(&'static [&'static str]),
+    /// One of these backends, or CUDA devices by number: `cuda:1`, `cuda:0,1`.
+    Backend(&'static [&'static str]),
     /// One of these numbers.
     Choice(&'static [i64]),
     /// A whole number from here to there.
@@ -52,6 +54,12 @@ pub struct Field {
     pub help: &'static str,
 }
 
+/// Whether a backend is written as `cuda:` and numbers.
+fn names_cuda_devices(text: &str) -> bool {
+    let is_number = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    text.strip_prefix("cuda:").is_some_and(|numbers| numbers.split(',').all(is_number))
+}
+
 impl Field {
     pub const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
         Self { name, kind, required: false, default: None, example: None, refusal: None, listed: true, help }
@@ -87,7 +95,7 @@ impl Field {
         let written = self.example.or(self.default).and_then(|text| serde_json::from_str(text).ok());
         written.unwrap_or_else(|| match self.kind {
             Kind::Text => json!("..."),
-            Kind::Word(words) => json!(words.first()),
+            Kind::Word(words) | Kind::Backend(words) => json!(words.first()),
             Kind::Choice(numbers) => json!(numbers.first()),
             Kind::Whole { min, .. } => json!(min),
             Kind::Number { min, .. } => json!(min),
@@ -105,7 +113,7 @@ impl Field {
     pub fn nearest_value(&self, value: &Value) -> Option<Value> {
         let near = match (self.kind, value) {
             (Kind::Text, Value::Number(_) | Value::Bool(_)) => json!(value.to_string()),
-            (Kind::Word(words), _) => {
+            (Kind::Word(words) | Kind::Backend(words), _) => {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_ascii_lowercase);
                 json!(nearest(text.trim(), words.iter().copied())?)
             }
@@ -137,6 +145,10 @@ impl Field {
         let mut schema = match self.kind {
             Kind::Text => json!({ "type": "string" }),
             Kind::Word(words) => json!({ "type": "string", "enum": words }),
+            Kind::Backend(words) => {
+                let pattern = format!("^({}|cuda:[0-9]+(,[0-9]+)*)$", words.join("|"));
+                json!({ "type": "string", "pattern": pattern })
+            }
             Kind::Choice(numbers) => json!({ "type": "integer", "enum": numbers }),
             Kind::Whole { min, max } if max >= MANY => json!({ "type": "integer", "minimum": min }),
             Kind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
@@ -166,6 +178,10 @@ impl Field {
             Kind::Text => refuse("must be a string".to_owned()),
             Kind::Word(words) => match value.as_str() {
                 Some(text) if words.contains(&text) => Ok(()),
+                _ => refuse(one_of(words.iter())),
+            },
+            Kind::Backend(words) => match value.as_str() {
+                Some(text) if words.contains(&text) || names_cuda_devices(text) => Ok(()),
                 _ => refuse(one_of(words.iter())),
             },
             Kind::Choice(numbers) => match whole(value) {
@@ -377,6 +393,17 @@ mod tests {
         Field::new("fast", Kind::Flag, "h"),
         Field::new("target", Kind::Number { min: 0.0, max: 110.0 }, "i"),
     ];
+
+    #[test]
+    fn backends_may_have_numbers() {
+        let field = Field::new("backend", Kind::Backend(&["auto", "cuda"]), "a");
+        for text in ["auto", "cuda", "cuda:0", "cuda:12", "cuda:0,1"] {
+            assert!(field.accepts(&json!(text)), "{text}");
+        }
+        for text in ["", "cuda:", "cuda:x", "cuda:0,", "auto:1", "cuda:-1"] {
+            assert!(!field.accepts(&json!(text)), "{text}");
+        }
+    }
 
     fn read(value: Value) -> Result<Values, String> {
         let Value::Object(map) = value else { panic!("an object") };

@@ -132,7 +132,7 @@ const COMMON: &[Field] = &[
 
 /// What few need.
 const RARE: &[Field] = &[
-    Field::new("backend", Kind::Word(&BACKENDS), "Device.").default("\"auto\""),
+    Field::new("backend", Kind::Backend(&BACKENDS), "Device.").default("\"auto\""),
     Field::new("precision", Kind::Text, "legacy (%.6f), max or 1 to 17 digits.").default("\"legacy\""),
     Field::new("aom_ctc", Kind::Word(&AOM_VERSIONS), "AOM test conditions."),
     Field::new("nflx_ctc", Kind::Word(&["v1.0"]), "Netflix test conditions."),

@@ -119,17 +119,7 @@ impl Cache {
 
     /// The default folder of the cache: `VISUS_CACHE_DIR`, else the user's cache folder.
     pub fn usual_folder() -> Option<PathBuf> {
-        let variable =
-            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let system = || {
-            if cfg!(windows) {
-                return variable("LOCALAPPDATA");
-            }
-            let home = variable("HOME");
-            let folder = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
-            variable("XDG_CACHE_HOME").or_else(|| home.map(|home| home.join(folder)))
-        };
-        variable("VISUS_CACHE_DIR").or_else(|| system().map(|folder| folder.join("visus")))
+        visus_scoring::cache_folder()
     }
 
     /// The default limit: `VISUS_CACHE_SIZE`, else [`DEFAULT_LIMIT`].

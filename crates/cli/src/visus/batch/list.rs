@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::BatchArgs;
+use crate::visus::args::{RawArgs, RunArgs, SelectionArgs};
+use crate::visus::media::MediaArgs;
 
 /// One encode and its reference.
 #[derive(Clone, Debug)]
@@ -21,14 +23,21 @@ pub struct Row {
 
 pub fn read(args: &BatchArgs) -> Result<Vec<Row>> {
     let pairs = pairs(&args.list, args.reference.as_deref())?;
+    let settings = Settings {
+        selection: &args.selection,
+        raw: &args.raw,
+        run: &args.run,
+        media: &args.media,
+        per_frame: args.per_frame,
+    };
     let row = |(number, (reference, distorted)): (usize, (PathBuf, PathBuf))| {
-        let task = task(args, &reference, &distorted);
+        let task = settings.task(&reference, &distorted);
         Row { number: number + 1, reference, distorted, task }
     };
     Ok(pairs.into_iter().enumerate().map(row).collect())
 }
 
-/// Reference and encode of every row of a list, or of every file of a folder.
+/// References and encodes that a list or a folder names.
 pub fn pairs(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
     let pairs = if list.is_dir() { folder(list, reference)? } else { csv_file(list, reference)? };
     if pairs.is_empty() {
@@ -57,7 +66,7 @@ fn folder(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf
     Ok(files.into_iter().map(|file| (reference.to_path_buf(), file)).collect())
 }
 
-fn csv_file(list: &Path, usual: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
+fn csv_file(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
     let named = || list.display().to_string();
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_path(list).with_context(named)?;
     let heads = reader.headers().with_context(named)?.clone();
@@ -67,7 +76,7 @@ fn csv_file(list: &Path, usual: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>
     let distorted = column(&["distorted", "dis", "dist", "encode"]);
     let distorted =
         distorted.with_context(|| format!("{}: the heading has no column 'distorted'", named()))?;
-    let reference = column(&["reference", "ref"]);
+    let references = column(&["reference", "ref"]);
     let home = list.parent().unwrap_or(Path::new(""));
     let mut pairs = Vec::new();
     for record in reader.records() {
@@ -77,7 +86,7 @@ fn csv_file(list: &Path, usual: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>
             column.and_then(|column| record.get(column)).filter(|cell| !cell.is_empty())
         };
         let missing = |what: &str| format!("{} line {line}: there is no {what}", named());
-        let reference = match (cell(reference), usual) {
+        let reference = match (cell(references), reference) {
             (Some(reference), _) => home.join(reference),
             (None, Some(reference)) => reference.to_path_buf(),
             (None, None) => bail!(missing("reference, and no --reference stands in")),
@@ -88,20 +97,33 @@ fn csv_file(list: &Path, usual: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>
     Ok(pairs)
 }
 
-fn task(args: &BatchArgs, reference: &Path, distorted: &Path) -> Value {
-    json!({
-        "engine": crate::VERSION,
-        "reference": file(reference),
-        "distorted": file(distorted),
-        "models": args.selection.models,
-        "features": args.selection.features,
-        "size": args.raw.size.map(|size| format!("{}x{}", size.width, size.height)),
-        "pix_fmt": args.raw.pix_fmt.map(|format| format!("{} {}", format.chroma, format.depth)),
-        "subsample": args.run.subsample,
-        "frames": args.run.frames,
-        "per_frame": args.per_frame,
-        "media": format!("{:?}", args.media),
-    })
+/// How pairs are scored, as far as a result depends on it.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    pub selection: &'a SelectionArgs,
+    pub raw: &'a RawArgs,
+    pub run: &'a RunArgs,
+    pub media: &'a MediaArgs,
+    pub per_frame: bool,
+}
+
+impl Settings<'_> {
+    /// All that the result of a pair depends on.
+    pub fn task(&self, reference: &Path, distorted: &Path) -> Value {
+        json!({
+            "engine": crate::VERSION,
+            "reference": file(reference),
+            "distorted": file(distorted),
+            "models": self.selection.models,
+            "features": self.selection.features,
+            "size": self.raw.size.map(|size| format!("{}x{}", size.width, size.height)),
+            "pix_fmt": self.raw.pix_fmt.map(|format| format!("{} {}", format.chroma, format.depth)),
+            "subsample": self.run.subsample,
+            "frames": self.run.frames,
+            "per_frame": self.per_frame,
+            "media": format!("{:?}", self.media),
+        })
+    }
 }
 
 /// A file by its name, its length and the time of its last change.

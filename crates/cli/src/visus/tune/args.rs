@@ -289,27 +289,6 @@ pub enum CacheAction {
     Clear,
 }
 
-/// `25`, `29.97`, `30000/1001`.
-pub fn rate(text: &str) -> Result<(u32, u32), String> {
-    let refuse = || format!("'{text}' is not a frame rate; write it as 25, 29.97 or 30000/1001");
-    if let Some((frames, seconds)) = text.split_once('/') {
-        let pair =
-            (frames.trim().parse().map_err(|_| refuse())?, seconds.trim().parse().map_err(|_| refuse())?);
-        return if pair.0 > 0 && pair.1 > 0 { Ok(pair) } else { Err(refuse()) };
-    }
-    let number: f64 = text.trim().parse().map_err(|_| refuse())?;
-    if !(0.001..=1000.0).contains(&number) {
-        return Err(refuse());
-    }
-    let whole = number.fract() == 0.0;
-    Ok(if whole { (number as u32, 1) } else { ((number * 1001.0 / 1000.0).round() as u32 * 1000, 1001) }).map(
-        |found: (u32, u32)| {
-            let close = (f64::from(found.0) / f64::from(found.1) - number).abs() < 0.01;
-            if close { found } else { ((number * 1000.0).round() as u32, 1000) }
-        },
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -328,19 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_rates() {
+    fn sizes() {
         assert_eq!(bytes("20M"), Ok(20 << 20));
         assert_eq!(bytes("1.5GiB"), Ok(3 << 29));
         assert_eq!(bytes("1000"), Ok(1000));
         for text in ["", "M", "-1", "many", "nan", "0"] {
             assert!(bytes(text).is_err(), "{text}");
-        }
-        assert_eq!(rate("25"), Ok((25, 1)));
-        assert_eq!(rate("30000/1001"), Ok((30000, 1001)));
-        assert_eq!(rate("29.97"), Ok((30000, 1001)));
-        assert_eq!(rate("12.5"), Ok((12500, 1000)));
-        for text in ["", "0", "1/0", "fast", "-25"] {
-            assert!(rate(text).is_err(), "{text}");
         }
     }
 }

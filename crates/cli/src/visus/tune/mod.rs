@@ -67,8 +67,7 @@ fn open_cache(args: &CacheArgs) -> Result<Cache> {
 }
 
 fn raw_shape(source: &SourceArgs) -> Result<Option<RawShape>> {
-    let rate =
-        source.rate.as_deref().map(|text| args::rate(text).map_err(|error| anyhow!(error))).transpose()?;
+    let rate = source.rate.as_deref().map(visus_scoring::names::frame_rate).transpose()?;
     if !looks_raw(&source.source) && source.size.is_none() {
         return Ok(None);
     }

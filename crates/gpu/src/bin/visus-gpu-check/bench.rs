@@ -6,7 +6,7 @@ use std::time::Instant;
 use visus_gpu::cuda::CudaDevice;
 use visus_gpu::{Device, Limits, PairJob, Session, Work};
 use visus_metrics::Metric;
-use visus_video::{Format, SharedFrame};
+use visus_video::{Chroma, Format, SharedFrame};
 
 use crate::files;
 use crate::pictures::{self, Kind};
@@ -15,7 +15,7 @@ use crate::{Failure, compare, table};
 const SIZES: [(&str, usize, usize); 2] = [("1080p", 1920, 1080), ("4K", 3840, 2160)];
 
 /// Sets of metrics, as models need them.
-const SETS: [(&str, &[compare::NamedMetric]); 3] = [
+const SETS: [(&str, &[compare::NamedMetric]); 4] = [
     ("v0.6.1", &[("vif", &[]), ("adm", &[("adm_skip_aim", "true")]), ("motion", &[])]),
     ("with aim", &[("vif", &[]), ("adm", &[]), ("motion", &[])]),
     (
@@ -28,6 +28,15 @@ const SETS: [(&str, &[compare::NamedMetric]); 3] = [
             ("motion", &[]),
         ],
     ),
+    (
+        "v1",
+        &[
+            ("cambi", &[("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06")]),
+            ("speed_chroma", &[("speed_nn_floor", "0.1"), ("speed_sigma_nn", "0.19")]),
+            ("adm", &[("adm_enhn_gain_limit", "1"), ("adm_csf_mode", "2")]),
+            ("motion", &[]),
+        ],
+    ),
 ];
 
 /// Everything; files go to `folder`.
@@ -37,7 +46,9 @@ pub fn run(folder: Option<&Path>) -> Result<(), Failure> {
     println!("{}, {}, {}, {} MiB\n", info.name, info.driver, info.architecture, info.memory >> 20);
     for (name, width, height) in SIZES {
         for depth in [8, 10] {
-            kernels(&device, name, pictures::luma_format(width, height, depth)?)?;
+            for set in [1, 3] {
+                kernels(&device, name, Format::new(width, height, Chroma::C420, depth)?, set)?;
+            }
         }
     }
     in_memory(&device)?;
@@ -57,10 +68,10 @@ fn work(format: Format, metrics: &[Box<dyn Metric>]) -> Work {
 }
 
 /// Microseconds of every kernel for a pair, alone on the device.
-fn kernels(device: &CudaDevice, name: &str, format: Format) -> Result<(), Failure> {
+fn kernels(device: &CudaDevice, name: &str, format: Format, set: usize) -> Result<(), Failure> {
     let batch = 8;
     let clip: Vec<_> = (0..batch).map(|index| pictures::pair(format, Kind::Scene, index)).collect();
-    let work = work(format, &metrics(1)?);
+    let work = work(format, &metrics(set)?);
     let limits = Limits { batch: batch as usize, slots: 1, device_bytes: 8 << 30 };
     let mut session = device.profiled_session(&work, limits)?;
     let times = session.profile(compare::jobs(&clip), 10)?;
@@ -73,7 +84,7 @@ fn kernels(device: &CudaDevice, name: &str, format: Format) -> Result<(), Failur
         .collect();
     let total: f32 = times.iter().map(|(_, milliseconds)| per_pair(*milliseconds)).sum();
     rows.push(vec!["all".to_owned(), format!("{total:.2}")]);
-    table::print(&[&format!("{name}, {} bit", format.depth()), "us per pair"], &rows);
+    table::print(&[&format!("{name}, {} bit, {}", format.depth(), SETS[set].0), "us per pair"], &rows);
     println!();
     Ok(())
 }
@@ -83,7 +94,7 @@ fn in_memory(device: &CudaDevice) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (name, width, height) in SIZES {
         for depth in [8, 10] {
-            let format = pictures::luma_format(width, height, depth)?;
+            let format = Format::new(width, height, Chroma::C420, depth)?;
             let clip = files::pinned_clip(device, format, 8)?;
             for set in 0..SETS.len() {
                 for (batch, slots) in [(1, 4), (4, 3), (8, 3), (16, 2)] {
@@ -137,7 +148,7 @@ fn from_files(device: &CudaDevice, folder: &Path) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (name, width, height) in SIZES {
         for depth in [8, 10] {
-            let format = Format::new(width, height, visus_video::Chroma::C420, depth)?;
+            let format = Format::new(width, height, Chroma::C420, depth)?;
             let frames = if width > 2000 { 120 } else { 480 };
             let paths = files::write_clip(folder, format, frames)?;
             for (set, readers) in [(0, 2), (0, 4), (0, 8), (0, 14), (2, 8)] {

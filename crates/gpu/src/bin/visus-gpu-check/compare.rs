@@ -2,7 +2,7 @@
 
 use visus_gpu::{Device, Limits, PairJob, PairSums, Work};
 use visus_metrics::{ClipInfo, Level, Metric, Pair, Window, registry};
-use visus_video::{Format, SharedFrame};
+use visus_video::{Chroma, Format, SharedFrame};
 
 use crate::pictures::{self, Kind};
 use crate::{Failure, table};
@@ -37,6 +37,37 @@ const METRICS: &[NamedMetric] = &[
     ("motion", &[("motion_force_zero", "true")]),
 ];
 
+/// What v1 needs beside these. Sums of strengths over all pixels of strong bands depend on their order, which a share of 1
+/// brings about.
+const METRICS_V1: &[NamedMetric] = &[
+    ("cambi", &[]),
+    (
+        "cambi",
+        &[("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06"), ("cambi_max_val", "17")],
+    ),
+    ("cambi", &[("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06")]),
+    ("cambi", &[("max_log_contrast", "1"), ("topk", "0.05"), ("eotf", "pq")]),
+    ("cambi", &[("max_log_contrast", "0"), ("enc_bitdepth", "10"), ("tvi_threshold", "0.01")]),
+    ("cambi", &[("topk", "1")]),
+    ("speed_chroma", &[]),
+    (
+        "speed_chroma",
+        &[
+            ("speed_nn_floor", "0.1"),
+            ("speed_sigma_nn", "0.19"),
+            ("speed_weight_var_mode", "5"),
+            ("speed_max_val", "45"),
+        ],
+    ),
+    ("speed_chroma", &[("speed_kernelscale", "0.5")]),
+    ("speed_chroma", &[("speed_kernelscale", "3"), ("speed_weight_var_mode", "3")]),
+];
+
+/// Sizes for these: the smallest, odd ones, and common ones.
+const SIZES_V1: &[(usize, usize)] =
+    &[(216, 160), (333, 217), (640, 360), (1023, 577), (1920, 1080), (2562, 1442), (3840, 2160)];
+const FEW_SIZES_V1: &[(usize, usize)] = &[(217, 161)];
+
 /// Sizes: the smallest, odd ones, a tile more or less, and common ones.
 const SIZES: &[(usize, usize)] = &[
     (33, 33),
@@ -57,34 +88,63 @@ const DEPTHS: &[u8] = &[8, 9, 10, 12, 14, 15, 16];
 /// Frames of a clip.
 const FRAMES: u32 = 5;
 
-/// Compares and prints a line for every format. With `few`, only what an emulated device computes in seconds.
-pub fn run(few: bool) -> Result<(), Failure> {
+/// Compares and prints a line for every format. With `few`, only what an emulated device computes in seconds; of
+/// the formats, only those whose number leaves the rest `part` when it is divided by `parts`.
+pub fn run(few: bool, [part, parts]: [usize; 2]) -> Result<(), Failure> {
     let device = crate::device()?;
     println!("{} against the CPU ({:?})", device.info().name, Level::detect());
-    let metrics: Result<Vec<_>, _> = METRICS.iter().map(|(name, options)| metric(name, options)).collect();
-    let metrics = metrics?;
-    let (mut rows, mut differences) = (Vec::new(), 0);
-    for (width, height) in if few { FEW_SIZES } else { SIZES } {
-        for depth in depths(few, *width) {
-            let format = pictures::luma_format(*width, *height, *depth)?;
-            let mut counts = Counts::default();
-            for kind in kinds(few) {
-                compare_clip(&device, format, kind, if few { 3 } else { FRAMES }, &metrics, &mut counts)?;
+    let mut rows = Vec::new();
+    let sizes = if few { [FEW_SIZES, FEW_SIZES_V1] } else { [SIZES, SIZES_V1] };
+    let sets = [(METRICS, Chroma::C400, sizes[0]), (METRICS_V1, Chroma::C420, sizes[1])];
+    let (mut differences, mut number) = (0, 0);
+    for (names, chroma, sizes) in sets {
+        let metrics: Result<Vec<_>, _> = names.iter().map(|(name, options)| metric(name, options)).collect();
+        let set = Set { names, metrics: metrics? };
+        for (width, height) in sizes {
+            for depth in depths(few, *width) {
+                number += 1;
+                if number % parts != part {
+                    continue;
+                }
+                let counts =
+                    compare_format(&device, Format::new(*width, *height, chroma, *depth)?, &set, few)?;
+                differences += counts.differences;
+                rows.push(vec![
+                    format!("{width}x{height}, {depth} bit"),
+                    counts.numbers.to_string(),
+                    counts.differences.to_string(),
+                    counts.ordered.to_string(),
+                ]);
             }
-            differences += counts.differences;
-            rows.push(vec![
-                format!("{width}x{height}, {depth} bit"),
-                counts.numbers.to_string(),
-                counts.differences.to_string(),
-            ]);
         }
     }
-    table::print(&["pictures", "numbers", "differ"], &rows);
+    table::print(&["pictures", "numbers", "differ", "ordered sums"], &rows);
     if differences > 0 {
         return Err(format!("{differences} numbers differ").into());
     }
     println!("all numbers are equal");
     Ok(())
+}
+
+/// Metrics that are compared together.
+struct Set {
+    names: &'static [NamedMetric],
+    metrics: Vec<Box<dyn Metric>>,
+}
+
+fn compare_format(device: &dyn Device, format: Format, set: &Set, few: bool) -> Result<Counts, Failure> {
+    let mut counts = Counts::default();
+    let frames = match (few, format.width()) {
+        (true, _) => 3,
+        (_, 2000..) => 2,
+        _ => FRAMES,
+    };
+    // CAMBI refuses samples beyond their depth.
+    let has_cambi = set.names.iter().any(|(name, _)| *name == "cambi");
+    for kind in kinds(few).into_iter().filter(|kind| !(has_cambi && *kind == Kind::Beyond)) {
+        compare_clip(device, format, kind, frames, set, &mut counts)?;
+    }
+    Ok(counts)
 }
 
 fn depths(few: bool, width: usize) -> &'static [u8] {
@@ -98,7 +158,7 @@ fn depths(few: bool, width: usize) -> &'static [u8] {
 
 fn kinds(few: bool) -> Vec<Kind> {
     if few {
-        return vec![Kind::Noise, Kind::Squares, Kind::Enhanced];
+        return vec![Kind::Noise, Kind::Squares, Kind::Enhanced, Kind::Bands];
     }
     // The CPU's kernels wrap on samples beyond their depth, which a build with overflow checks refuses.
     Kind::ALL.into_iter().filter(|kind| *kind != Kind::Beyond || !cfg!(debug_assertions)).collect()
@@ -116,6 +176,8 @@ pub fn metric(name: &str, options: &[(&str, &str)]) -> Result<Box<dyn Metric>, F
 struct Counts {
     numbers: usize,
     differences: usize,
+    /// Sums of CAMBI that needed all strengths.
+    ordered: usize,
 }
 
 fn compare_clip(
@@ -123,7 +185,7 @@ fn compare_clip(
     format: Format,
     kind: Kind,
     frames: u32,
-    metrics: &[Box<dyn Metric>],
+    Set { names, metrics }: &Set,
     counts: &mut Counts,
 ) -> Result<(), Failure> {
     let clip: Vec<[SharedFrame; 2]> = (0..frames).map(|index| pictures::pair(format, kind, index)).collect();
@@ -133,15 +195,16 @@ fn compare_clip(
         return Err(format!("the device takes {places} of {} metrics", metrics.len()).into());
     }
     let sums = sums(device, &work, &clip)?;
+    counts.ordered += sums.iter().map(PairSums::ordered_sums).sum::<usize>();
     let clip_info = ClipInfo::from(format);
     for (place, metric) in metrics.iter().enumerate() {
         let mut extractor = metric.extractor(&clip_info, Level::detect())?;
         let mut row = [vec![0.0; metric.raw_len()], vec![0.0; metric.raw_len()]];
         for (index, sums) in sums.iter().enumerate() {
             let [device_row, cpu_row] = &mut row;
-            work.finish(place, sums, device_row);
+            work.finish(place, index as u64, sums, device_row)?;
             extractor.extract(&window(&clip, index), cpu_row)?;
-            let what = || format!("{:?}: {format}, {kind:?}, frame {index}", METRICS[place]);
+            let what = || format!("{:?}: {format}, {kind:?}, frame {index}", names[place]);
             counts.add(device_row, cpu_row, &what);
         }
     }

@@ -158,13 +158,13 @@ fn consume(
     let mut previous: Option<SharedFrame> = None;
     let mut jobs = Vec::new();
     let mut rows = metrics.iter().map(|metric| vec![0.0; metric.raw_len()]).collect::<Vec<_>>();
-    let mut finish = |sums: Vec<PairSums>| {
+    let mut finish = |sums: Vec<PairSums>| -> Result<usize, Failure> {
         for sums in &sums {
             for (place, row) in rows.iter_mut().enumerate() {
-                work.finish(place, sums, row);
+                work.finish(place, 0, sums, row)?;
             }
         }
-        sums.len()
+        Ok(sums.len())
     };
     for pair in pairs {
         let (index, pictures) = pair?;
@@ -176,7 +176,7 @@ fn consume(
             jobs.push(PairJob { reference, distorted: distorted.into(), earlier });
             if jobs.len() == session.batch() {
                 if session.in_flight() == session.slots() {
-                    scored += finish(session.collect()?.unwrap_or_default());
+                    scored += finish(session.collect()?.unwrap_or_default())?;
                 }
                 session.submit(std::mem::take(&mut jobs))?;
             }
@@ -185,12 +185,12 @@ fn consume(
     }
     if !jobs.is_empty() {
         if session.in_flight() == session.slots() {
-            scored += finish(session.collect()?.unwrap_or_default());
+            scored += finish(session.collect()?.unwrap_or_default())?;
         }
         session.submit(jobs)?;
     }
     while let Some(sums) = session.collect()? {
-        scored += finish(sums);
+        scored += finish(sums)?;
     }
     Ok(scored)
 }

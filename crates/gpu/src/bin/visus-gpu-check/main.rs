@@ -1,6 +1,7 @@
 //! `visus-gpu-check`: compares a device with the CPU, and times it.
 //!
-//! `compare [few]` scores made pictures of many sizes, depths and kinds on both and compares every sum; `bench` times
+//! `compare [few]` scores made pictures of many sizes, depths and kinds on both and compares every sum (`PART PARTS`: every
+//! PARTS-th format); `test` runs the self-test that precedes a device's first use, remembered in a folder; `bench` times
 //! kernels, copies and the whole pipeline; `list` names the devices. The exit status is 1 where anything differs or fails.
 #![deny(unsafe_code)]
 
@@ -22,11 +23,16 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words[..] {
         ["list"] => list(),
-        ["compare"] => compare::run(false),
-        ["compare", "few"] => compare::run(true),
+        ["test", folder] => test(folder.as_ref()),
+        ["compare"] => compare::run(false, [0, 1]),
+        ["compare", "few"] => compare::run(true, [0, 1]),
+        ["compare", part, parts] => part_of(part, parts).and_then(|part| compare::run(false, part)),
         ["bench"] => bench::run(None),
         ["bench", folder] => bench::run(Some(folder.as_ref())),
-        _ => Err("usage: visus-gpu-check list | compare [few] | bench [FOLDER]".into()),
+        _ => {
+            Err("usage: visus-gpu-check list | test FOLDER | compare [few | PART PARTS] | bench [FOLDER]"
+                .into())
+        }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,6 +41,17 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn part_of(part: &str, parts: &str) -> Result<[usize; 2], Failure> {
+    Ok([part.parse()?, parts.parse::<usize>()?.max(1)])
+}
+
+fn test(folder: &std::path::Path) -> Result<(), Failure> {
+    use visus_gpu::Device;
+    let device = visus_gpu::cuda::CudaDevice::open_tested(0, Some(folder))?;
+    println!("{} passed", device.info().name);
+    Ok(())
 }
 
 fn list() -> Result<(), Failure> {

@@ -30,12 +30,14 @@ pub enum Kind {
     Enhanced,
     /// A soft scene and its copy.
     Same,
+    /// A soft scene, and wide bands of neighbouring levels, the second of which is hardly wider than CAMBI's window.
+    Bands,
     /// Samples beyond the announced depth, where there is room for them.
     Beyond,
 }
 
 impl Kind {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Noise,
         Self::Dark,
         Self::Bright,
@@ -43,6 +45,7 @@ impl Kind {
         Self::Scene,
         Self::Enhanced,
         Self::Same,
+        Self::Bands,
         Self::Beyond,
     ];
 }
@@ -75,21 +78,29 @@ pub fn pair(format: Format, kind: Kind, index: u32) -> [SharedFrame; 2] {
             Kind::Scene => [scene(x, y), scene(x, y) * 7 / 8 + noise.below(full / 32)],
             Kind::Enhanced => [scene(x, y), (scene(x, y) * 5 / 4).saturating_sub(full / 16).min(full - 1)],
             Kind::Same => [scene(x, y); 2],
+            Kind::Bands => {
+                let wide = (x / 24 + y / 40 + index) % 12;
+                [scene(x, y), full / 5 + wide * (full / 256).max(1) + x / 100 % 3 * (full / 1024)]
+            }
             Kind::Beyond => {
                 let most = if format.sample_bytes() == 1 { 256 } else { 65536 };
                 [noise.below(most), noise.below(most)]
             }
         }
     };
-    for y in 0..format.height() {
-        for x in 0..format.width() {
-            let samples = both(x as u32, y as u32);
-            for (frame, sample) in [&mut reference, &mut distorted].into_iter().zip(samples) {
-                if let Some(mut rows) = frame.plane_mut_u8(0) {
-                    rows.row_mut(y)[x] = sample as u8;
-                }
-                if let Some(mut rows) = frame.plane_mut_u16(0) {
-                    rows.row_mut(y)[x] = sample as u16;
+    for plane in 0..format.planes() {
+        let (width, height) = format.plane_size(plane);
+        for y in 0..height {
+            for x in 0..width {
+                // Chroma looks at another part of the same scene.
+                let samples = both((x + 40 * plane) as u32, (y + 11 * plane) as u32);
+                for (frame, sample) in [&mut reference, &mut distorted].into_iter().zip(samples) {
+                    if let Some(mut rows) = frame.plane_mut_u8(plane) {
+                        rows.row_mut(y)[x] = sample as u8;
+                    }
+                    if let Some(mut rows) = frame.plane_mut_u16(plane) {
+                        rows.row_mut(y)[x] = sample as u16;
+                    }
                 }
             }
         }

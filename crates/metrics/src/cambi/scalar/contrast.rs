@@ -24,6 +24,11 @@ static RECIPROCALS: LazyLock<Box<[f32; TABLE]>> = LazyLock::new(|| {
     table
 });
 
+/// `1 / n` for every sum of two counts.
+pub fn reciprocals() -> &'static [f32] {
+    &RECIPROCALS[..USED]
+}
+
 /// Writes the strength at the pixels of the run, around whose row the histogram's windows lie. `out` must go on for
 /// another [`READ`] values, which may be overwritten.
 pub fn contrast_run(run: &Run, histogram: &Histogram, steps: &Steps, out: &mut [f32]) {

@@ -1,15 +1,18 @@
-//! The launches of a batch: which kernel, how many blocks, which arguments.
+//! The launches of a batch: which kernel, how many blocks, which arguments. Those of CAMBI and SpEED are in [`v1`].
 //!
 //! Nothing here touches a device: addresses are numbers, and a launch is a value.
+
+mod v1;
 
 use visus_metrics::device::{AdmScale, AdmTask};
 
 use crate::arguments::{
-    BAND_SUMS, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Statistic, THREADS, Total,
-    Wavelet,
+    BAND_SUMS, Cambi, CambiLoad, Decimate, MAX_BATCH, MAX_GAINS, Mask, Motion, Pictures, ROWS, Speed,
+    Statistic, THREADS, Total, Wavelet,
 };
 use crate::layout::{self, Layout, coefficient_bytes};
 use crate::work::Work;
+pub use v1::tables;
 
 /// A kernel of `kernels/*.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,10 +37,20 @@ pub enum Kernel {
     MaskLong,
     MaskLongAim,
     Total,
+    CambiLoadU8,
+    CambiLoadU16,
+    CambiFilter,
+    CambiContrast,
+    CambiCoarse,
+    CambiFine,
+    CambiTotal,
+    SpeedFrontU8,
+    SpeedFrontU16,
+    SpeedStatistic,
 }
 
 impl Kernel {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 30] = [
         Self::MotionU8,
         Self::MotionU16,
         Self::DecimateU8,
@@ -58,6 +71,16 @@ impl Kernel {
         Self::MaskLong,
         Self::MaskLongAim,
         Self::Total,
+        Self::CambiLoadU8,
+        Self::CambiLoadU16,
+        Self::CambiFilter,
+        Self::CambiContrast,
+        Self::CambiCoarse,
+        Self::CambiFine,
+        Self::CambiTotal,
+        Self::SpeedFrontU8,
+        Self::SpeedFrontU16,
+        Self::SpeedStatistic,
     ];
 
     /// Its name in the CUDA source.
@@ -83,6 +106,16 @@ impl Kernel {
             Self::MaskLong => "adm_mask_long",
             Self::MaskLongAim => "adm_mask_long_aim",
             Self::Total => "adm_total",
+            Self::CambiLoadU8 => "cambi_load_u8",
+            Self::CambiLoadU16 => "cambi_load_u16",
+            Self::CambiFilter => "cambi_filter",
+            Self::CambiContrast => "cambi_contrast",
+            Self::CambiCoarse => "cambi_coarse",
+            Self::CambiFine => "cambi_fine",
+            Self::CambiTotal => "cambi_total",
+            Self::SpeedFrontU8 => "speed_front_u8",
+            Self::SpeedFrontU16 => "speed_front_u16",
+            Self::SpeedStatistic => "speed_statistic",
         }
     }
 }
@@ -100,6 +133,9 @@ pub enum Arguments {
     Wavelet(Wavelet),
     Mask(Mask),
     Total(Total),
+    CambiLoad(CambiLoad),
+    Cambi(Cambi),
+    Speed(Speed),
 }
 
 impl Arguments {
@@ -112,6 +148,9 @@ impl Arguments {
             Self::Wavelet(arguments) => bytemuck::bytes_of(arguments),
             Self::Mask(arguments) => bytemuck::bytes_of(arguments),
             Self::Total(arguments) => bytemuck::bytes_of(arguments),
+            Self::CambiLoad(arguments) => bytemuck::bytes_of(arguments),
+            Self::Cambi(arguments) => bytemuck::bytes_of(arguments),
+            Self::Speed(arguments) => bytemuck::bytes_of(arguments),
         }
     }
 }
@@ -132,9 +171,17 @@ pub struct MotionPlaces {
     pub earlier: [Option<usize>; 2],
 }
 
-/// All launches of a batch of `motion.len()` pairs, in order. `base` is the address of the batch's memory.
-pub fn launches(work: &Work, layout: &Layout, base: u64, motion: &[MotionPlaces]) -> Vec<Launch> {
-    let schedule = Schedule { work, layout, base, pairs: motion.len() };
+/// Where the memory of a batch begins, and that of the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Addresses {
+    pub batch: u64,
+    pub tables: u64,
+}
+
+/// All launches of a batch of `motion.len()` pairs, in order.
+pub fn launches(work: &Work, layout: &Layout, at: Addresses, motion: &[MotionPlaces]) -> Vec<Launch> {
+    let Addresses { batch: base, tables } = at;
+    let schedule = Schedule { work, layout, base, tables, pairs: motion.len() };
     let mut launches = Vec::new();
     if !work.gains.is_empty() {
         schedule.vif(&mut launches);
@@ -145,6 +192,8 @@ pub fn launches(work: &Work, layout: &Layout, base: u64, motion: &[MotionPlaces]
     for distance in (1..=2).filter(|distance| work.distances[distance - 1]) {
         launches.push(schedule.motion(distance, motion));
     }
+    schedule.speed(&mut launches);
+    schedule.cambi(&mut launches);
     launches
 }
 
@@ -152,6 +201,7 @@ struct Schedule<'a> {
     work: &'a Work,
     layout: &'a Layout,
     base: u64,
+    tables: u64,
     pairs: usize,
 }
 
@@ -447,7 +497,7 @@ mod tests {
         let layout = Layout::new(&work, pairs);
         let place = |n: usize| MotionPlaces { current: layout.plane(n, 0), earlier: [None; 2] };
         let places: Vec<MotionPlaces> = (0..pairs).map(place).collect();
-        launches(&work, &layout, 1 << 40, &places)
+        launches(&work, &layout, Addresses { batch: 1 << 40, tables: 1 << 20 }, &places)
     }
 
     #[test]

@@ -1,0 +1,112 @@
+//! What a task costs, where long pairs are cut, and which shard gets which task.
+
+use anyhow::Result;
+use visus_engine::{Cancel, Silent};
+use visus_scoring::{RunOptions, Selection, Shape, run_sources};
+use visus_video::synthetic::Clip;
+use visus_video::{Chroma, Format};
+
+use crate::visus::demo::made;
+
+/// Processor time for decoding both videos, in nanoseconds per pixel of one: H.264 at 1080p with ffmpeg, two decoders.
+const DECODING: f64 = 7.0;
+
+/// What a pair costs whatever its length: opening, probing, writing the result. In seconds.
+const EACH: f64 = 0.02;
+
+/// A pair of which nothing is known, in seconds.
+const UNKNOWN: f64 = 60.0;
+
+/// The clip that speed is measured with: large enough for full rows of vectors, small enough to take a tenth of a second.
+const MEASURED: (usize, usize, u64) = (640, 360, 12);
+
+/// Nanoseconds of one processor for a pixel of a frame pair, with what is asked for: a made clip is scored with one thread.
+pub fn measure(selection: &Selection) -> Result<f64> {
+    let (width, height, frames) = MEASURED;
+    let format = Format::new(width, height, Chroma::C420, 8)?;
+    let resolved = selection.resolve(&Clip::scene(format, frames, 1))?;
+    let options = RunOptions { threads: Some(1), ..RunOptions::from_environment()? };
+    let mut best = f64::INFINITY;
+    for _ in 0..2 {
+        let [reference, distorted] = [1, 2].map(|seed| made(Clip::scene(format, frames, seed)));
+        let outcome =
+            run_sources(&resolved.plan, reference?, distorted?, &options, &Cancel::new(), &mut Silent)?;
+        best = best.min(outcome.elapsed.as_secs_f64());
+    }
+    Ok(best * 1e9 / (width * height) as f64 / frames as f64)
+}
+
+/// Seconds of one processor for so many frames, or for all of them.
+pub fn seconds(shape: Option<Shape>, frames: Option<u64>, per_pixel: f64) -> f64 {
+    let known = shape.and_then(|shape| Some((shape, frames.or(shape.frames)?)));
+    let Some((shape, frames)) = known else { return UNKNOWN };
+    let per_pixel = per_pixel + if shape.is_encoded { DECODING } else { 0.0 };
+    EACH + (shape.width * shape.height) as f64 * frames as f64 * per_pixel * 1e-9
+}
+
+/// Where a pair is cut so that no piece costs much more than `most` seconds: ranges of frames, the last without an end. A
+/// pair that is not cut has no range.
+pub fn cut(shape: Option<Shape>, per_pixel: f64, most: f64) -> Vec<Option<(u64, Option<u64>)>> {
+    let frames = shape.and_then(|shape| shape.frames).unwrap_or(0);
+    let pieces = (seconds(shape, None, per_pixel) / most).ceil().max(1.0) as u64;
+    let pieces = if frames == 0 { 1 } else { pieces.min(frames) };
+    if pieces == 1 {
+        return vec![None];
+    }
+    let start = |piece: u64| (u128::from(frames) * u128::from(piece) / u128::from(pieces)) as u64;
+    let range = |piece: u64| (start(piece), (piece + 1 < pieces).then(|| start(piece + 1)));
+    (0..pieces).map(|piece| Some(range(piece))).collect()
+}
+
+/// The shard of each task: the dearest first, each to the shard that has least. No shard ends with more than the mean and one
+/// task above it.
+pub fn balance(costs: &[f64], shards: usize) -> Vec<usize> {
+    use std::cmp::Reverse;
+    let mut order: Vec<usize> = (0..costs.len()).collect();
+    order.sort_by(|a, b| costs[*b].total_cmp(&costs[*a]));
+    let nanoseconds = |cost: f64| (cost * 1e9) as u64;
+    let mut heap: std::collections::BinaryHeap<_> = (0..shards).map(|shard| Reverse((0u64, shard))).collect();
+    let mut assigned = vec![0; costs.len()];
+    for task in order {
+        let Some(Reverse((load, shard))) = heap.pop() else { break };
+        assigned[task] = shard;
+        heap.push(Reverse((load + nanoseconds(costs[task]).max(1), shard)));
+    }
+    assigned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn film(frames: u64) -> Option<Shape> {
+        Some(Shape { width: 1920, height: 1080, frames: Some(frames), is_encoded: false })
+    }
+
+    #[test]
+    fn pieces_cover_a_film_without_gap_or_overlap() {
+        for (frames, most) in [(172_800, 30.0), (100, 0.001), (7, 0.05), (24, 1e9)] {
+            let pieces = cut(film(frames), 4.0, most);
+            let mut next = 0;
+            for piece in pieces.iter().flatten() {
+                assert_eq!(piece.0, next);
+                next = piece.1.unwrap_or(frames);
+            }
+            assert!(pieces == [None] || next == frames, "{frames} frames: {pieces:?}");
+            assert!(pieces.last().is_some_and(|last| last.is_none_or(|(_, end)| end.is_none())));
+        }
+        assert_eq!(cut(None, 4.0, 1.0), [None], "what is not known is not cut");
+    }
+
+    #[test]
+    fn shards_are_even() {
+        let costs: Vec<f64> = (0..1000).map(|task| 1.0 + f64::from(task % 17)).collect();
+        let shards = balance(&costs, 8);
+        let load =
+            |shard| (0..1000).filter(|task| shards[*task] == shard).map(|task| costs[task]).sum::<f64>();
+        let loads: Vec<f64> = (0..8).map(load).collect();
+        let (least, most) =
+            (loads.iter().copied().fold(f64::MAX, f64::min), loads.iter().copied().fold(0.0, f64::max));
+        assert!(most - least <= 18.0, "{loads:?}");
+    }
+}

@@ -1,0 +1,27 @@
+//! `visus plan`, `work`, `gather` and `status`: a catalogue scored by many machines that share a folder.
+//!
+//! A plan is a folder. `plan.json` lists the tasks: a pair, or a range of a long pair. Whoever has scored a task puts its
+//! result under `results/`, whole or not at all, named by everything that the result depends on. The result is the mark that
+//! the task is done; there is no other state. So a worker can be killed at any time, two workers can have the same shard, and
+//! a plan that is made again keeps every result that is still right.
+//!
+//! | question | where |
+//! |---|---|
+//! | what are the tasks, and who scores which? | [`plan`], [`cost`] |
+//! | where are results, and how do they get there? | [`folder`] |
+//! | what does a worker do? | [`work`] |
+//! | how do results become one table? | [`gather`] |
+//! | how long will it take? | [`simulate`] |
+
+mod cost;
+mod folder;
+mod gather;
+mod plan;
+mod simulate;
+mod status;
+mod work;
+
+pub use gather::{GatherArgs, run as gather};
+pub use plan::{PlanArgs, run as plan};
+pub use status::{StatusArgs, run as status};
+pub use work::{WorkArgs, run as work};

@@ -1,0 +1,183 @@
+//! A catalogue on many machines: the gathered lines are those of one batch, whatever happened on the way.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use common::{stderr, stdout, y4m};
+use serde_json::Value;
+use visus_video::synthetic::{Clip, Distortion};
+use visus_video::{Chroma, Format};
+
+const SHARDS: usize = 3;
+
+fn visus(folder: &Path) -> Command {
+    let mut command = common::visus();
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    visus(folder).args(args).output().unwrap()
+}
+
+fn succeed(folder: &Path, args: &[&str]) -> Output {
+    let output = run(folder, args);
+    assert!(output.status.success(), "{args:?}: {}{}", stdout(&output), stderr(&output));
+    output
+}
+
+/// The lines of a batch but for the speed.
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.iter_mut().for_each(|line| drop(line.as_object_mut().unwrap().remove("fps")));
+    lines.sort_by_key(|line| line["row"].as_u64());
+    lines
+}
+
+/// Clips of several lengths, one that is not comparable, one that is no video, and one row twice.
+fn catalogue() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let format = Format::new(160, 90, Chroma::C420, 8).unwrap();
+    let mut rows = vec!["reference,distorted".to_owned()];
+    for (number, frames) in [40, 7, 25, 1].into_iter().enumerate() {
+        let clip = Clip::scene(format, frames, number as u32);
+        let reference = y4m(root, &format!("r{number}.y4m"), &clip);
+        let distorted = clip.distorted(Distortion::Noise { seed: 5, amplitude: 30 });
+        let distorted = y4m(root, &format!("d{number}.y4m"), &distorted);
+        rows.push(format!("{},{}", reference.display(), distorted.display()));
+    }
+    rows.push(rows[1].clone());
+    let other = Clip::scene(Format::new(96, 64, Chroma::C420, 8).unwrap(), 5, 1);
+    let other = y4m(root, "small.y4m", &other);
+    rows.push(format!("{},{}", root.join("r0.y4m").display(), other.display()));
+    let list = root.join("pairs.csv");
+    std::fs::write(&list, rows.join("\n")).unwrap();
+    (folder, list)
+}
+
+fn plan(root: &Path) {
+    let shards = SHARDS.to_string();
+    let args =
+        ["plan", "pairs.csv", "--shards", &shards, "--piece", "0.025", "-o", "plan", "--simulate", "--"];
+    let planned = succeed(root, &[&args[..], &["-m", "v0.6.1", "-f", "psnr"]].concat());
+    assert!(stdout(&planned).contains("workers"), "{}", stdout(&planned));
+}
+
+fn batch(root: &Path) -> Vec<Value> {
+    let batch = run(root, &["batch", "pairs.csv", "-m", "v0.6.1", "-f", "psnr", "-o", "batch.ndjson", "-q"]);
+    assert_eq!(batch.status.code(), Some(1), "one pair cannot be scored: {}", stderr(&batch));
+    let mut expected = lines(&root.join("batch.ndjson"));
+    // A batch scores a pair that is listed twice once; its two lines are the same but for the row.
+    let mut again = expected[0].clone();
+    again["row"] = 5.into();
+    expected.push(again);
+    expected.sort_by_key(|line| line["row"].as_u64());
+    expected
+}
+
+#[test]
+fn killed_workers_lose_nothing_and_score_nothing_twice() {
+    let (folder, _list) = catalogue();
+    let root = folder.path();
+    plan(root);
+    let planned: Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("plan/plan.json")).unwrap()).unwrap();
+    let tasks = planned["tasks"].as_array().unwrap();
+    assert!(tasks.iter().any(|task| task["range"].is_array()), "the long clip is cut: {tasks:?}");
+    assert!(run(root, &["gather", "plan"]).status.code() == Some(1), "nothing is done");
+
+    // Each shard is worked on by two at once, which are killed after a while; then it is worked on to its end.
+    for shard in 0..SHARDS {
+        let shard = shard.to_string();
+        for pause in [10, 25, 60] {
+            let mut workers: Vec<_> = (0..2)
+                .map(|_| visus(root).args(["work", "plan", "--shard", &shard, "-q"]).spawn().unwrap())
+                .collect();
+            std::thread::sleep(Duration::from_millis(pause));
+            for worker in &mut workers {
+                let _ = worker.kill();
+                worker.wait().unwrap();
+            }
+        }
+        let output = visus(root)
+            .args(["work", "plan", "--events=events.ndjson", "--metrics", "visus.prom"])
+            .env("SLURM_ARRAY_TASK_ID", &shard)
+            .output()
+            .unwrap();
+        let code = output.status.code();
+        assert!(code == Some(0) || code == Some(3), "{code:?} {}", stderr(&output));
+    }
+    let status: Value = serde_json::from_str(&stdout(&succeed(root, &["status", "plan", "--json"]))).unwrap();
+    assert_eq!((&status["left"], &status["bad_video"]), (&0.into(), &1.into()), "{status}");
+    assert!(stdout(&succeed(root, &["status", "plan"])).starts_with("100.0 % done"));
+
+    let gathered = run(root, &["gather", "plan", "-o", "all.ndjson", "--table", "all.csv"]);
+    assert_eq!(gathered.status.code(), Some(1), "one pair cannot be scored: {}", stderr(&gathered));
+    let (expected, got) = (batch(root), lines(&root.join("all.ndjson")));
+    for (expected, got) in expected.iter().zip(&got) {
+        assert_eq!(got.to_string(), expected.to_string());
+    }
+    assert_eq!(got.len(), expected.len());
+    let table = std::fs::read_to_string(root.join("all.csv")).unwrap();
+    let head = table.lines().next().unwrap();
+    assert!(head.starts_with("reference,distorted,frames,") && head.contains("vmaf_v0.6.1_mean"), "{head}");
+    assert_eq!(table.lines().count(), 6);
+    let events = std::fs::read_to_string(root.join("events.ndjson")).unwrap();
+    assert!(events.lines().all(|line| serde_json::from_str::<Value>(line).unwrap()["time"].is_number()));
+    let metrics = std::fs::read_to_string(root.join("visus.prom")).unwrap();
+    assert!(metrics.contains("# TYPE visus_tasks_scored_total counter"), "{metrics}");
+}
+
+#[test]
+fn a_plan_that_is_made_again_keeps_what_is_right() {
+    let (folder, _list) = catalogue();
+    let root = folder.path();
+    plan(root);
+    for shard in ["0", "1", "2"] {
+        run(root, &["work", "plan", "--shard", shard, "-q"]);
+    }
+    let count = || {
+        let text = stdout(&succeed(root, &["status", "plan", "--json"]));
+        serde_json::from_str::<Value>(&text).unwrap()["left"].as_u64().unwrap()
+    };
+    assert_eq!(count(), 0);
+    // Another length of the second clip: only its own tasks are to be done.
+    let clip = Clip::scene(Format::new(160, 90, Chroma::C420, 8).unwrap(), 9, 8);
+    y4m(root, "d1.y4m", &clip);
+    let stale = run(root, &["work", "plan", "--shard", "0", "-q"]);
+    assert!(stale.status.code() == Some(0) || stale.status.code() == Some(3), "results are there already");
+    plan(root);
+    assert!((1..4).contains(&count()), "{} tasks are left", count());
+}
+
+#[test]
+fn a_machine_that_fails_is_told_from_a_video_that_is_bad() {
+    let (folder, _list) = catalogue();
+    let root = folder.path();
+    plan(root);
+    std::fs::rename(root.join("r0.y4m"), root.join("away.y4m")).unwrap();
+    let codes: Vec<Option<i32>> = (0..SHARDS)
+        .map(|shard| run(root, &["work", "plan", "-q", "--shard", &shard.to_string()]).status.code())
+        .collect();
+    assert!(codes.contains(&Some(1)), "a file that is not there may come back: {codes:?}");
+    std::fs::rename(root.join("away.y4m"), root.join("r0.y4m")).unwrap();
+    let codes: Vec<Option<i32>> = (0..SHARDS)
+        .map(|shard| run(root, &["work", "plan", "-q", "--shard", &shard.to_string()]).status.code())
+        .collect();
+    assert!(!codes.contains(&Some(1)) && codes.contains(&Some(3)), "{codes:?}");
+    for (args, words) in [
+        (&["work", "plan", "--shard", "99"][..], "there is no shard 99"),
+        (&["work", "plan"], "which shard"),
+        (&["work", "nowhere", "--shard", "0"], "is no plan"),
+        (&["plan", "pairs.csv", "-o", "p2", "--", "--json=x"], "writes its results itself"),
+        (&["plan", "pairs.csv", "-o", "p2", "--", "-m", "nonsense"], "nonsense"),
+    ] {
+        let output = run(root, args);
+        assert!(!output.status.success() && stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
+    }
+}
