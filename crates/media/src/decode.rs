@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use visus_child::{Finished, StderrTail, Stream};
@@ -16,7 +15,6 @@ use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader
 use crate::rgb::{RgbTarget, to_yuv};
 use crate::sync::signature::View;
 use crate::sync::thumbnails;
-use crate::tools::input_args;
 use crate::{Delivery, MediaError, Probe, Tools};
 
 /// How a file is decoded.
@@ -32,6 +30,8 @@ pub struct DecodeOptions {
     pub rgb: RgbTarget,
     /// Ends every wait for ffmpeg.
     pub cancel: Cancel,
+    /// The first frame, in containers whose index leads to it.
+    pub start: u64,
 }
 
 /// A running ffmpeg and the frames that it gives.
@@ -62,26 +62,20 @@ enum State {
 
 impl Decoder {
     /// Starts ffmpeg on a probed file.
-    pub fn open(
-        tools: &Tools,
-        path: &Path,
-        probe: &Probe,
-        options: &DecodeOptions,
-    ) -> Result<Self, MediaError> {
+    pub fn open(tools: &Tools, probe: &Probe, options: &DecodeOptions) -> Result<Self, MediaError> {
         let format = probe.format(options.upright)?;
-        let args = arguments(tools, path, probe, options, &More::default());
-        Self::start(tools, path, args, format, probe, options)
+        let args = arguments(tools, probe, options, &More::default());
+        Self::start(tools, args, format, probe, options)
     }
 
     fn start(
         tools: &Tools,
-        path: &Path,
         args: Vec<OsString>,
         format: Format,
         probe: &Probe,
         options: &DecodeOptions,
     ) -> Result<Self, MediaError> {
-        let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(path));
+        let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(probe.opening.access()));
         command.sandbox.devices = options.hwaccel.is_some();
         let cancel = options.cancel.clone();
         let stream = Stream::start(&command, move || cancel.is_fired())
@@ -106,16 +100,11 @@ impl Decoder {
 
     /// The first hardware decoder that decodes the first frame without a complaint; `None` leaves it to software. ffmpeg's own
     /// choice complains about each that it does not find, in words that change from version to version.
-    pub(crate) fn find_hardware(
-        tools: &Tools,
-        path: &Path,
-        probe: &Probe,
-        options: &DecodeOptions,
-    ) -> Option<String> {
+    pub(crate) fn find_hardware(tools: &Tools, probe: &Probe, options: &DecodeOptions) -> Option<String> {
         HARDWARE.iter().map(ToString::to_string).find(|name| {
             let options = DecodeOptions { hwaccel: Some(name.clone()), ..options.clone() };
-            let args = arguments(tools, path, probe, &options, &More { filter: "", frames: Some(1) });
-            let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(path));
+            let args = arguments(tools, probe, &options, &More { frames: Some(1), ..More::default() });
+            let mut command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(probe.opening.access()));
             command.sandbox.devices = true;
             let finished = visus_child::run(&command, || options.cancel.is_fired(), || {});
             let clean = |words: &str| !words.lines().filter_map(Line::parse).any(|line| line.is_error());
@@ -123,10 +112,22 @@ impl Decoder {
         })
     }
 
+    /// Starts ffmpeg for a few key frames from a time on.
+    pub(crate) fn open_keys(
+        tools: &Tools,
+        probe: &Probe,
+        options: &DecodeOptions,
+        seconds: f64,
+        frames: u64,
+    ) -> Result<Self, MediaError> {
+        let more = More { frames: Some(frames), keys_from: Some(seconds), ..More::default() };
+        let args = arguments(tools, probe, options, &more);
+        Self::start(tools, args, probe.format(options.upright)?, probe, options)
+    }
+
     /// Starts ffmpeg for small grey pictures of the first frames, to look at a file from afar.
     pub(crate) fn open_small(
         tools: &Tools,
-        path: &Path,
         probe: &Probe,
         options: &DecodeOptions,
         (view, frames): (View, u64),
@@ -140,9 +141,9 @@ impl Decoder {
         // Equal ranges on both sides of the filter leave samples as they are.
         let ranges = "in_range=full:out_range=full";
         let shrink = format!("{},scale={width}:{height}:flags=area:{ranges}", crop(view, &whole));
-        let more = More { filter: &shrink, frames: Some(frames) };
-        let args = arguments(tools, path, &probe, options, &more);
-        Self::start(tools, path, args, format, &probe, options)
+        let more = More { filter: &shrink, frames: Some(frames), keys_from: None };
+        let args = arguments(tools, &probe, options, &more);
+        Self::start(tools, args, format, &probe, options)
     }
 
     /// What ffmpeg says, to be read at any time.
@@ -300,15 +301,11 @@ struct More<'a> {
     /// Further filters, with a comma before them.
     filter: &'a str,
     frames: Option<u64>,
+    /// Only key frames, from these seconds on.
+    keys_from: Option<f64>,
 }
 
-fn arguments(
-    tools: &Tools,
-    path: &Path,
-    probe: &Probe,
-    options: &DecodeOptions,
-    more: &More<'_>,
-) -> Vec<OsString> {
+fn arguments(tools: &Tools, probe: &Probe, options: &DecodeOptions, more: &More<'_>) -> Vec<OsString> {
     let mut args: Vec<OsString> =
         ["-hide_banner", "-nostdin", "-nostats", "-v", LOUDNESS].map(Into::into).to_vec();
     // Checksums that a stream carries are compared.
@@ -319,11 +316,26 @@ fn arguments(
     if !options.upright {
         args.push("-noautorotate".into());
     }
-    args.extend(input_args(path));
+    if probe.without_grain {
+        // A decoder that hands the grain's parameters over does not add the grain itself.
+        args.extend(["-export_side_data", "film_grain"].map(OsString::from));
+    }
+    if probe.codec == "exr" {
+        args.extend(["-apply_trc", "iec61966_2_1"].map(OsString::from));
+    }
+    if let Some(seconds) = more.keys_from {
+        args.extend(["-skip_frame".into(), "nokey".into(), "-ss".into(), format!("{seconds:.3}").into()]);
+    }
+    if let (1.., Some((num, den))) = (options.start, probe.frame_rate) {
+        // A quarter of a frame earlier: time stamps may be rounded.
+        let seconds = (options.start as f64 - 0.25) * f64::from(den) / f64::from(num);
+        args.extend(["-ss".into(), format!("{seconds:.6}").into()]);
+    }
+    args.extend(probe.opening.args());
     args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);
     args.extend(tools.every_frame_once().map(Into::into));
     args.extend(["-enc_time_base".into(), "1:90000".into()]);
-    args.extend(["-vf".into(), format!("{EVENLY}{}", more.filter).into()]);
+    args.extend(["-vf".into(), format!("{EVENLY}{}{}", probe.filters, more.filter).into()]);
     if let Some(frames) = more.frames {
         args.extend(["-frames:v".into(), frames.to_string().into()]);
     }

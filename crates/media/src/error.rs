@@ -22,6 +22,8 @@ pub enum MediaError {
     NotVideo { file: String, reason: String },
     #[error("no video stream found in {file}")]
     NoVideoStream { file: String },
+    #[error("{file} has {count} video streams, counted from 0; there is no stream v:{wanted}")]
+    NoSuchStream { file: String, wanted: u32, count: usize },
     #[error(
         "pixel format '{pix_fmt}' cannot be mapped to planar YUV of 8 to 16 bits, which is what metrics compare \
          ({file}); convert the file first"

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use visus_video::Format;
 
-use crate::MediaError;
+use crate::{MediaError, Sequence};
 
 /// A video by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub enum Input {
     /// `-` is standard input.
     Y4m(PathBuf),
     Raw(PathBuf, Format),
+    /// Numbered pictures, and what the user calls them.
+    Sequence(PathBuf, Box<Sequence>),
 }
 
 impl Input {
@@ -33,7 +35,7 @@ impl Input {
     }
 
     pub fn is_encoded(&self) -> bool {
-        matches!(self, Self::Encoded(_))
+        matches!(self, Self::Encoded(_) | Self::Sequence(..))
     }
 
     /// What is wrong if an input was opened before and cannot be opened again.
@@ -48,7 +50,7 @@ impl Input {
 
     pub fn path(&self) -> &Path {
         match self {
-            Self::Encoded(path) | Self::Y4m(path) | Self::Raw(path, _) => path,
+            Self::Encoded(path) | Self::Y4m(path) | Self::Raw(path, _) | Self::Sequence(path, _) => path,
         }
     }
 }

@@ -4,18 +4,21 @@ use std::sync::{Arc, Mutex};
 
 use visus_child::StderrTail;
 use visus_engine::{Cancel, Side};
-use visus_video::Source;
+use visus_video::{ColourRange, Source};
 
 use crate::compare::{self, Comparability, Verdict};
 use crate::control::{Control, OpenPair};
 use crate::convert::{Converter, Shape};
+use crate::error::shown;
 use crate::geometry::{self, HD, Scale, range, range_name, rgb_target};
 use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
 use crate::sync::findings::Sync;
 use crate::sync::{self, Lengths, Request, Stream};
-use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Probe, Tools};
+use crate::tone::{HdrTransfer, ToneMapped};
+use crate::treatment::{self, Treatment};
+use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Opening, Probe, Tools};
 
 /// How a pair is opened.
 #[derive(Clone, Debug)]
@@ -32,6 +35,8 @@ pub struct PairOptions {
     pub hwaccel: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
     pub skip: [u64; 2],
+    /// What is done to each before anything else.
+    pub treatments: [Treatment; 2],
     /// The pairs to read, where they are known: by their numbers behind what is left out, both of which grow from pair to pair.
     pub pairs: Option<Vec<(u64, u64)>>,
     pub launch: Launch,
@@ -50,6 +55,7 @@ impl Default for PairOptions {
             forgive: false,
             hwaccel: None,
             skip: [0, 0],
+            treatments: Default::default(),
             pairs: None,
             launch: Launch::default(),
             purpose: "encoded video".to_owned(),
@@ -60,13 +66,17 @@ impl Default for PairOptions {
 
 /// Facts about both inputs, and ffmpeg if one of them needs it.
 pub struct Probed {
-    inputs: [Input; 2],
-    tools: Option<Tools>,
+    pub(crate) inputs: [Input; 2],
+    pub(crate) tools: Option<Tools>,
     pub facts: [Facts; 2],
     /// Raw and Y4M video is open already: a pipe can be opened only once.
-    opened: [Option<Box<dyn Source>>; 2],
-    upright: bool,
-    rgb: RgbTarget,
+    pub(crate) opened: [Option<Box<dyn Source>>; 2],
+    pub(crate) upright: bool,
+    pub(crate) rgb: RgbTarget,
+    /// What treatments do to the samples of each side, in words.
+    treated: [Vec<String>; 2],
+    /// HDR that is brought to SDR.
+    tone_map: [Option<HdrTransfer>; 2],
 }
 
 impl std::fmt::Debug for Probed {
@@ -81,9 +91,28 @@ enum Looked {
     Source(Box<dyn Source>),
 }
 
-fn look(input: &Input, tools: Option<&Tools>, cancel: &Cancel) -> Result<Looked, MediaError> {
+impl Looked {
+    fn rate(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::Probe(probe) => probe.frame_rate,
+            Self::Source(source) => source.frame_rate(),
+        }
+    }
+}
+
+fn look(
+    input: &Input,
+    treatment: &Treatment,
+    tools: Option<&Tools>,
+    cancel: &Cancel,
+) -> Result<Looked, MediaError> {
     Ok(match (input, tools) {
-        (Input::Encoded(path), Some(tools)) => Looked::Probe(Box::new(Probe::of(tools, path, cancel)?)),
+        (Input::Encoded(path) | Input::Sequence(path, _), Some(tools)) => {
+            let opening = Opening::of(input, treatment.frame_rate);
+            let named = (&*shown(path), treatment.stream);
+            Looked::Probe(Box::new(Probe::with(tools, opening, named, cancel)?))
+        }
+        (Input::Sequence(path, _), None) => return Err(MediaError::open(path, "ffmpeg was not looked for")),
         (Input::Raw(path, format), _) => Looked::Source(visus_video::open(path, Some(*format))?),
         (Input::Y4m(path) | Input::Encoded(path), _) => Looked::Source(visus_video::open(path, None)?),
     })
@@ -98,8 +127,9 @@ impl Probed {
         // Three programs are asked at once: starting one takes about as long as decoding ten frames.
         let (tools, looked) = std::thread::scope(|scope| {
             let version = scope.spawn(|| tools.clone().map(Tools::with_version).transpose());
-            let other = scope.spawn(|| look(&inputs[1], tools.as_ref(), &options.cancel));
-            let first = look(&inputs[0], tools.as_ref(), &options.cancel);
+            let other =
+                scope.spawn(|| look(&inputs[1], &options.treatments[1], tools.as_ref(), &options.cancel));
+            let first = look(&inputs[0], &options.treatments[0], tools.as_ref(), &options.cancel);
             (joined(version), (first, joined(other)))
         });
         let tools = tools?;
@@ -109,19 +139,31 @@ impl Probed {
             (Err(error), _) => return Err(error.on(Side::Reference)),
             (_, Err(error)) => return Err(error.on(Side::Distorted)),
         };
-        Self::from_looked(inputs, tools, [reference, distorted])
+        Self::from_looked(inputs, tools, [reference, distorted], options)
     }
 
     fn from_looked(
         inputs: [Input; 2],
         tools: Option<Tools>,
-        looked: [Looked; 2],
+        mut looked: [Looked; 2],
+        options: &PairOptions,
     ) -> Result<Self, MediaError> {
         let turn = |looked: &Looked| match looked {
             Looked::Probe(probe) => probe.rotation,
             Looked::Source(_) => 0,
         };
         let upright = turn(&looked[0]) != turn(&looked[1]);
+        let decode = DecodeOptions { cancel: options.cancel.clone(), ..DecodeOptions::default() };
+        let rates = [0, 1].map(|side| options.treatments[side].frame_rate.or(looked[side].rate()));
+        let mut treated = [Vec::new(), Vec::new()];
+        for (side, named) in [Side::Reference, Side::Distorted].into_iter().enumerate() {
+            let other = rates[1 - side].map(|(num, den)| f64::from(num) / f64::from(den));
+            if let (Looked::Probe(probe), Some(tools)) = (&mut looked[side], &tools) {
+                let treatment = &options.treatments[side];
+                let done = treatment.apply(probe, upright, other, (tools, &decode));
+                treated[side] = done.map_err(|error| error.on(named))?;
+            }
+        }
         let facts = |looked: &Looked| -> Result<Facts, MediaError> {
             Ok(match looked {
                 Looked::Probe(probe) => Facts::of_probe(probe, probe.format(upright)?),
@@ -135,17 +177,53 @@ impl Probed {
                 facts.range = Some(rgb.range);
             }
         }
-        let opened = looked.map(|looked| match looked {
+        let mut opened = looked.map(|looked| match looked {
             Looked::Source(source) => Some(source),
             Looked::Probe(_) => None,
         });
-        Ok(Self { inputs, tools, facts, opened, upright, rgb })
+        for (side, named) in [Side::Reference, Side::Distorted].into_iter().enumerate() {
+            if let Some(source) = opened[side].take() {
+                let done = options.treatments[side].apply_to_source(source, &mut facts[side]);
+                let (source, words) = done.map_err(|error| error.on(named))?;
+                (opened[side], treated[side]) = (Some(source), words);
+            }
+        }
+        let tone_map = [0, 1].map(|side| {
+            let wanted = options.treatments[side].tone_map;
+            facts[side].probe.as_mut().filter(|_| wanted).and_then(Probe::become_sdr)
+        });
+        Ok(Self { inputs, tools, facts, opened, upright, rgb, treated, tone_map })
+    }
+
+    /// Whether a side's frame rate is not the one in its file.
+    pub(crate) fn is_rate_declared(&self, place: usize) -> bool {
+        self.treated[place].iter().any(|words| words.starts_with("declared"))
+    }
+
+    /// What treatments do to each side, in words.
+    pub fn treated(&self) -> impl Iterator<Item = String> + '_ {
+        let named = [Side::Reference, Side::Distorted].into_iter().zip(&self.treated);
+        named.flat_map(|(side, words)| words.iter().map(move |words| format!("{side}: {words}")))
+    }
+
+    /// What the files say about whether they can be compared.
+    pub fn comparability(&self) -> Comparability {
+        compare::facts(&self.facts[0], &self.facts[1], Sync::Off)
+    }
+
+    /// Whether both are single pictures, or as many numbered ones: there is no start to look for.
+    pub fn are_numbered_alike(&self) -> bool {
+        let opening = |side: usize| self.facts[side].probe.as_ref().map(|probe| &probe.opening);
+        treatment::are_numbered_alike([opening(0), opening(1)])
     }
 
     /// Whether the frames of the reference are the same as in other pairs with it; not so if they are turned or converted
     /// from RGB to suit the other side.
     pub fn shares_reference(&self) -> bool {
-        let own = |probe: &Probe| probe.delivery.rgb || (self.upright && probe.rotation != 0);
+        // Deinterlacing looks at the other side's rate.
+        let own = |probe: &Probe| {
+            probe.delivery.rgb || (self.upright && probe.rotation != 0) || probe.filters.contains("bwdif")
+        };
         !self.facts[0].probe.as_ref().is_some_and(own)
     }
 
@@ -167,7 +245,10 @@ impl Probed {
 
     /// Starts decoding and pairs the first frames.
     pub fn open(mut self, options: &PairOptions) -> Result<OpenPair, MediaError> {
-        let target = geometry::target(&self.facts, options.scale, options.display)?;
+        let mut target = geometry::target(&self.facts, options.scale, options.display)?;
+        if self.tone_map[0].is_some() {
+            target.range = ColourRange::Limited;
+        }
         let halt = Cancel::new();
         let decode = DecodeOptions {
             hwaccel: options.hwaccel.clone(),
@@ -175,6 +256,7 @@ impl Probed {
             upright: self.upright,
             rgb: self.rgb,
             cancel: halt.clone(),
+            start: 0,
         };
         let mut words: [Option<StderrTail>; 2] = [None, None];
         let reference = self.stream(0, target, options, &decode, &mut words[0])?;
@@ -209,9 +291,10 @@ impl Probed {
 
     /// How the same pair can be opened once more.
     fn again(&self, options: &PairOptions) -> Reopen {
-        let Self { inputs, tools, upright, rgb, .. } = self;
+        let Self { inputs, tools, upright, rgb, tone_map, .. } = self;
         let options = PairOptions { sync: Sync::Off, ..options.clone() };
-        Reopen { inputs: inputs.clone(), tools: tools.clone(), upright: *upright, rgb: *rgb, options }
+        let (inputs, tools) = (inputs.clone(), tools.clone());
+        Reopen { inputs, tools, upright: *upright, rgb: *rgb, tone_map: *tone_map, options }
     }
 
     /// Whether both have the same length and rate, which they would not have if one had been edited.
@@ -239,6 +322,7 @@ impl Probed {
             range: range(&self.facts[side]),
             rate: self.facts[side].rate(),
             skip: options.skip[side],
+            crop: options.treatments[side].crop,
         });
         let tools = self.tools.clone();
         // A quick look; what it costs to set hardware up would be lost.
@@ -259,9 +343,10 @@ impl Probed {
     ) -> Result<Stream, MediaError> {
         let source = self.source(side, decode, words)?;
         let facts = &self.facts[side];
+        let mapped = self.tone_map[side].is_some();
         Ok(Stream {
             source,
-            range: range(facts),
+            range: if mapped { ColourRange::Limited } else { range(facts) },
             rate: facts.rate(),
             target,
             scaler: options.scaler,
@@ -278,15 +363,19 @@ impl Probed {
         Ok(match (self.opened[side].take(), &self.tools, &self.facts[side].probe) {
             (Some(source), ..) => source,
             (None, Some(tools), Some(probe)) => {
-                let path = self.inputs[side].path();
                 let mut decode = decode.clone();
                 if decode.hwaccel.as_deref() == Some("auto") {
-                    decode.hwaccel = Decoder::find_hardware(tools, path, probe, &decode);
+                    decode.hwaccel = Decoder::find_hardware(tools, probe, &decode);
                 }
-                let decoder = Decoder::open(tools, path, probe, &decode)?;
+                let decoder = Decoder::open(tools, probe, &decode)?;
                 *words = Some(decoder.stderr());
+                let mapped = self.tone_map[side];
+                let range = range(&self.facts[side]);
                 self.facts[side].hardware = decode.hwaccel;
-                Box::new(decoder)
+                match mapped {
+                    Some(transfer) => Box::new(ToneMapped::new(Box::new(decoder), transfer, range)),
+                    None => Box::new(decoder),
+                }
             }
             (None, tools, probe) => {
                 return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some()));
@@ -298,6 +387,8 @@ impl Probed {
     fn conversions(&self, target: Shape, scaler: Scaler) -> Vec<(Side, String)> {
         let mut all = Vec::new();
         for (side, facts) in [Side::Reference, Side::Distorted].into_iter().zip(&self.facts) {
+            let place = usize::from(side == Side::Distorted);
+            all.extend(self.treated[place].iter().map(|words| (side, words.clone())));
             if let Some(delivery) = facts.probe.as_ref().map(|probe| &probe.delivery) {
                 all.extend(delivery.note.clone().map(|note| (side, note)));
                 if delivery.rgb {
@@ -305,7 +396,9 @@ impl Probed {
                     all.push((side, format!("RGB to YUV 4:4:4 ({matrix}, {range} range)")));
                 }
             }
-            let own = Shape { format: facts.format, range: range(facts) };
+            let mapped = self.tone_map[place].is_some();
+            let own_range = if mapped { ColourRange::Limited } else { range(facts) };
+            let own = Shape { format: facts.format, range: own_range };
             let words = Converter::new(own, target, scaler).map_or(Vec::new(), |converter| converter.words());
             all.extend(words.into_iter().map(|words| (side, words)));
         }
@@ -320,6 +413,7 @@ pub(crate) struct Reopen {
     tools: Option<Tools>,
     upright: bool,
     rgb: RgbTarget,
+    tone_map: [Option<HdrTransfer>; 2],
     options: PairOptions,
 }
 
@@ -334,12 +428,15 @@ impl Reopen {
         if !self.inputs.iter().all(|input| input.path().is_file()) {
             return Ok(None);
         }
-        let open = |input: &Input| -> Result<Option<Box<dyn Source>>, MediaError> {
+        let open = |side: usize| -> Result<Option<Box<dyn Source>>, MediaError> {
+            let (input, treatment) = (&self.inputs[side], &self.options.treatments[side]);
             if input.is_encoded() {
                 return Ok(None);
             }
-            Ok(match look(input, None, cancel)? {
-                Looked::Source(source) => Some(source),
+            Ok(match look(input, treatment, None, cancel)? {
+                Looked::Source(source) => {
+                    Some(treatment.apply_to_source(source, &mut facts[side].clone())?.0)
+                }
                 Looked::Probe(_) => None,
             })
         };
@@ -347,9 +444,11 @@ impl Reopen {
             inputs: self.inputs.clone(),
             tools: self.tools.clone(),
             facts: facts.clone(),
-            opened: [open(&self.inputs[0])?, open(&self.inputs[1])?],
+            opened: [open(0)?, open(1)?],
             upright: self.upright,
             rgb: self.rgb,
+            treated: Default::default(),
+            tone_map: self.tone_map,
         };
         let options = PairOptions { pairs: Some(pairs), cancel: cancel.clone(), ..self.options.clone() };
         probed.open(&options).map(Some)
@@ -360,10 +459,8 @@ impl Reopen {
 pub fn open_one(input: &Input, launch: Launch, purpose: &str) -> Result<Box<dyn Source>, MediaError> {
     let tools = if input.is_encoded() { Some(Tools::find(launch, purpose)?) } else { None };
     let options = DecodeOptions::default();
-    match (look(input, tools.as_ref(), &options.cancel)?, tools) {
-        (Looked::Probe(probe), Some(tools)) => {
-            Ok(Box::new(Decoder::open(&tools, input.path(), &probe, &options)?))
-        }
+    match (look(input, &Treatment::default(), tools.as_ref(), &options.cancel)?, tools) {
+        (Looked::Probe(probe), Some(tools)) => Ok(Box::new(Decoder::open(&tools, &probe, &options)?)),
         (Looked::Source(source), _) => Ok(source),
         (Looked::Probe(_), None) => Err(input.inconsistent(false, true)),
     }

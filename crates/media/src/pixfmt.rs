@@ -19,7 +19,11 @@ impl Delivery {
     /// How frames of this format arrive; `None` if they cannot become planar YUV of 8 to 16 bits.
     pub fn of(pix_fmt: &str) -> Option<Self> {
         let name = pix_fmt.strip_suffix("le").or_else(|| pix_fmt.strip_suffix("be")).unwrap_or(pix_fmt);
-        planar(name).or_else(|| packed(name)).or_else(|| grey(name)).or_else(|| rgb(name))
+        float(name)
+            .or_else(|| planar(name))
+            .or_else(|| packed(name))
+            .or_else(|| grey(name))
+            .or_else(|| rgb(name))
     }
 
     fn new(family: &str, chroma: Chroma, depth: u8) -> Option<Self> {
@@ -90,6 +94,18 @@ fn packed(name: &str) -> Option<Delivery> {
     Some(Delivery::new(family, chroma, depth)?.noted(format!("{name} is unpacked into planes")))
 }
 
+/// Floating point, as OpenEXR has it: brought to 16 bits.
+fn float(name: &str) -> Option<Delivery> {
+    let note = "floating point is brought to 16 bits; values outside of 0 to 1 are clipped";
+    Some(match name {
+        "gbrpf32" | "gbrapf32" => {
+            Delivery { rgb: true, ..Delivery::new("gbrp", Chroma::C444, 16)? }.noted(note)
+        }
+        "grayf32" => Delivery::new("gray", Chroma::C400, 16)?.noted(note),
+        _ => return None,
+    })
+}
+
 fn grey(name: &str) -> Option<Delivery> {
     if matches!(name, "monow" | "monob" | "ya8" | "ya16") {
         let depth = if name == "ya16" { 16 } else { 8 };
@@ -135,10 +151,12 @@ mod tests {
             ("rgb24", "gbrp", C444, 8, true),
             ("gbrp10le", "gbrp10le", C444, 10, true),
             ("rgb48be", "gbrp16le", C444, 16, true),
+            ("gbrpf32le", "gbrp16le", C444, 16, true),
+            ("grayf32le", "gray16le", C400, 16, false),
         ] {
             assert_eq!(shape(name), Some((request.to_owned(), chroma, depth, rgb)), "{name}");
         }
-        for name in ["xyz12le", "gbrpf32le", "grayf32le", "bayer_rggb8", "yuv", "cuda", ""] {
+        for name in ["xyz12le", "gbrpf16le", "bayer_rggb8", "yuv", "cuda", ""] {
             assert_eq!(shape(name), None, "{name}");
         }
     }

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use visus_engine::Cancel;
-use visus_video::{ColourRange, Format, Interlacing};
+use visus_video::{ColourRange, Format, Interlacing, Region};
 
 use crate::error::shown;
 use crate::pixfmt::{Delivery, range_in_name};
+use crate::tone::HdrTransfer;
 use crate::tools::MAX_PIXELS;
-use crate::{MediaError, Tools};
+use crate::{MediaError, Opening, Tools};
 
 /// A video stream and its container, as far as they tell.
 #[derive(Clone, Debug)]
@@ -48,36 +49,57 @@ pub struct Probe {
     /// The stream's own duration in seconds, without what lies before its first frame. A container's duration may be that
     /// of its sound.
     own_duration: Option<f64>,
+    /// How ffmpeg opens it.
+    pub(crate) opening: Opening,
+    /// Filters before all others, each with a comma before it.
+    pub(crate) filters: String,
+    /// The decoder leaves out its film grain.
+    pub(crate) without_grain: bool,
 }
 
 impl Probe {
     /// Asks ffprobe. Only regular files are asked about.
     pub fn of(tools: &Tools, path: &Path, cancel: &Cancel) -> Result<Self, MediaError> {
         check_file(path)?;
-        let finished = tools.ask_probe(path, &|| cancel.is_fired())?;
-        let file = shown(path);
+        Self::with(tools, Opening::file(path), (&shown(path), None), cancel)
+    }
+
+    /// The same for anything that ffmpeg opens, by the name that the user gave it; `stream` counts video streams from 0.
+    pub(crate) fn with(
+        tools: &Tools,
+        opening: Opening,
+        (name, stream): (&str, Option<u32>),
+        cancel: &Cancel,
+    ) -> Result<Self, MediaError> {
+        if !opening.is_sequence() {
+            check_file(opening.access())?;
+        }
+        let finished = tools.ask_probe(&opening, &|| cancel.is_fired())?;
+        let file = name.to_owned();
         if let Some((width, height)) = oversized(&finished.stderr) {
             return Err(MediaError::TooManyPixels { file, width, height, limit: MAX_PIXELS });
         }
         if finished.code != 0 {
-            let reason = match why(&finished.stderr, &file) {
+            let reason = match why(&finished.stderr, &opening.shown()) {
                 reason if reason == "End of file" => "it ends before the first frame".to_owned(),
                 reason => reason,
             };
             return Err(MediaError::NotVideo { file, reason });
         }
-        let mut probe = parse(&file, &finished.stdout)?;
+        let mut probe = parse_stream(&file, &finished.stdout, stream)?;
         probe.check_pixels()?;
         if probe.interlacing == Interlacing::Unknown && !ALWAYS_WHOLE.contains(&&*probe.codec) {
             // ffprobe before 5.0 knows of no field order in many files; a frame tells its own.
-            let finished = tools.ask_first_frame(path, probe.stream, &|| cancel.is_fired())?;
+            let finished = tools.ask_first_frame(&opening, probe.stream, &|| cancel.is_fired())?;
             probe.interlacing = interlacing_of_frame(&finished.stdout);
         }
         if probe.codec == "av1" {
             // Only some versions of ffprobe, 5.0 to 7, tell of grain themselves.
-            let finished = tools.trace_headers(path, probe.stream, &|| cancel.is_fired())?;
+            let finished = tools.trace_headers(&opening, probe.stream, &|| cancel.is_fired())?;
             probe.film_grain |= grain_in_headers(&finished.stderr);
         }
+        probe.frames = opening.frames().or(probe.frames);
+        probe.opening = opening;
         Ok(probe)
     }
 
@@ -88,6 +110,39 @@ impl Probe {
             return Ok(());
         }
         Err(MediaError::TooManyPixels { file: self.file.clone(), width, height, limit: MAX_PIXELS })
+    }
+
+    /// Only a part of each picture from now on, counted in the picture as it is compared.
+    pub(crate) fn crop(&mut self, region: &Region, upright: bool) -> Result<(), MediaError> {
+        let refused = |reason: String| MediaError::Picture(format!("{}: {reason}", self.file));
+        let format = region.of(&self.format(upright)?).map_err(refused)?;
+        let Region { width, height, x, y } = region;
+        self.filters.push_str(&format!(",crop={width}:{height}:{x}:{y}:exact=1"));
+        let turned = upright && self.rotation % 180 == 90;
+        (self.width, self.height) = (format.width(), format.height());
+        if turned {
+            std::mem::swap(&mut self.width, &mut self.height);
+        }
+        Ok(())
+    }
+
+    /// From now on what tone mapping makes of it; `None` where it is SDR already.
+    pub(crate) fn become_sdr(&mut self) -> Option<HdrTransfer> {
+        let transfer = match self.hdr()? {
+            "PQ" => HdrTransfer::Pq,
+            _ => HdrTransfer::Hlg,
+        };
+        let bt709 = || Some("bt709".to_owned());
+        (self.transfer, self.matrix, self.primaries) = (bt709(), bt709(), bt709());
+        Some(transfer)
+    }
+
+    /// Twice as many frames in the same time.
+    pub(crate) fn double_rate(&mut self) {
+        self.frame_rate = self
+            .frame_rate
+            .map(|(num, den)| if den % 2 == 0 { (num, den / 2) } else { (num.saturating_mul(2), den) });
+        self.frames = self.frames.map(|frames| 2 * frames);
     }
 
     /// Size, chroma and depth in which frames arrive, turned upright if `upright`.
@@ -238,16 +293,26 @@ struct Tags {
     duration: Option<String>,
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
+    parse_stream(file, json, None)
+}
+
+fn parse_stream(file: &str, json: &str, wanted: Option<u32>) -> Result<Probe, MediaError> {
     let not_video = |reason: String| MediaError::NotVideo { file: file.to_owned(), reason };
     let answer: Answer = serde_json::from_str(json)
         .map_err(|error| not_video(format!("ffprobe's answer is unreadable: {error}")))?;
     let none = || MediaError::NoVideoStream { file: file.to_owned() };
     let videos = || answer.streams.iter().filter(|stream| stream.disposition.attached_pic == 0);
-    let stream = videos()
-        .find(|stream| stream.disposition.default != 0)
-        .or_else(|| videos().next())
-        .ok_or_else(none)?;
+    let usual = || videos().find(|stream| stream.disposition.default != 0).or_else(|| videos().next());
+    let stream = match wanted {
+        None => usual().ok_or_else(none)?,
+        Some(wanted) => videos().nth(wanted as usize).ok_or_else(|| MediaError::NoSuchStream {
+            file: file.to_owned(),
+            wanted,
+            count: videos().count(),
+        })?,
+    };
     let pix_fmt = stream.pix_fmt.clone().filter(|name| name != "unknown" && stream.width > 0);
     let undecodable =
         || not_video(format!("its {} stream cannot be decoded, or holds no frame", stream.codec_name));
@@ -279,6 +344,9 @@ pub(crate) fn parse(file: &str, json: &str) -> Result<Probe, MediaError> {
         frames: frames(stream, duration, frame_rate),
         counted: counted(stream).is_some(),
         own_duration: own_duration(stream),
+        opening: Opening::file(Path::new(file)),
+        filters: String::new(),
+        without_grain: false,
     })
 }
 

@@ -8,7 +8,7 @@ use visus_video::{ColourRange, Source};
 use crate::sync::signature::View;
 use crate::sync::thumbnails::{self, Strip, Thumbnails};
 use crate::timestamps;
-use crate::{DecodeOptions, Decoder, Input, MediaError, Probe, Tools};
+use crate::{Crop, DecodeOptions, Decoder, Input, MediaError, Probe, Tools, crop_source};
 
 /// What a thread came to; its panic goes on here.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
@@ -22,6 +22,8 @@ pub(crate) struct Again {
     pub range: ColourRange,
     pub rate: Option<f64>,
     pub skip: u64,
+    /// For raw and Y4M video; what ffmpeg decodes is cropped there.
+    pub crop: Option<Crop>,
 }
 
 impl Again {
@@ -34,11 +36,10 @@ impl Again {
     ) -> Result<Option<Strip>, MediaError> {
         if let (Some(probe), Some(tools)) = (&self.probe, tools) {
             let most = thumbnails::MOST + self.skip;
-            let mut source = Decoder::open_small(tools, self.input.path(), probe, decode, (view, most))?;
+            let mut source = Decoder::open_small(tools, probe, decode, (view, most))?;
             source.skip(self.skip)?;
             return std::thread::scope(|scope| {
-                let path = self.input.path();
-                let times = scope.spawn(|| timestamps::read(tools, path, probe.stream, &decode.cancel));
+                let times = scope.spawn(|| timestamps::read(tools, probe, &decode.cancel));
                 let strip = Strip::read(&mut source, self.range, &decode.cancel)?;
                 let times = self.timed(&strip, joined(times));
                 Ok(Some(strip.with_times(times)))
@@ -46,12 +47,13 @@ impl Again {
         }
         let raw = match &self.input {
             Input::Raw(_, format) => Some(*format),
-            Input::Y4m(_) | Input::Encoded(_) => None,
+            Input::Y4m(_) | Input::Encoded(_) | Input::Sequence(..) => None,
         };
         if !self.input.path().is_file() {
             return Ok(None);
         }
-        let mut source = visus_video::open(self.input.path(), raw)?;
+        let source = visus_video::open(self.input.path(), raw)?;
+        let (mut source, _) = crop_source(source, self.crop)?;
         source.skip(self.skip)?;
         let strip = Strip::shrink(&mut *source, self.range, view, &decode.cancel)?;
         Ok(strip.map(|strip| {

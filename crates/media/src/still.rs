@@ -13,10 +13,10 @@ use visus_engine::Cancel;
 use visus_video::{ColourRange, Frame};
 
 use crate::convert::Shape;
-use crate::tools::input_args;
+
 use crate::worst::Region;
 use crate::worst::rgb;
-use crate::{MediaError, Probe, Tools};
+use crate::{MediaError, Opening, Probe, Tools};
 
 /// The largest picture that is taken, in bytes: a picture of 8K without compression, and a little.
 const MOST_BYTES: u64 = 128 << 20;
@@ -113,7 +113,7 @@ fn arguments(path: &Path, index: &StillIndex, frame: u64, size: Option<(usize, u
     if let Some(seconds) = seek {
         args.extend(["-seek_timestamp".into(), "1".into(), "-ss".into(), format!("{seconds:.6}").into()]);
     }
-    args.extend(input_args(path));
+    args.extend(Opening::file(path).args());
     args.extend(["-map".into(), format!("0:{}", index.stream).into()]);
     let mut filters = Vec::new();
     if pass_over > 0 {
@@ -210,7 +210,7 @@ fn packets(
     let shown = ["-show_entries", "packet=pts_time,flags"];
     let mut args: Vec<OsString> =
         fixed.iter().chain(words).chain(&shown).map(|word| OsString::from(*word)).collect();
-    args.extend(input_args(path));
+    args.extend(Opening::file(path).args());
     let command = tools.command(&tools.ffprobe, args, tools.limit(), Some(path));
     let bytes = read(tools, "ffprobe", &command, MOST_TIMES, cancel)?;
     Ok(String::from_utf8_lossy(&bytes).lines().filter_map(shown_time).collect())

@@ -6,14 +6,12 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::sync::Arc;
 
 use visus_child::Stream;
 use visus_engine::Cancel;
 
-use crate::Tools;
-use crate::tools::input_args;
+use crate::{Probe, Tools};
 
 /// Frames are unevenly spaced if an interval differs from the usual one by more than this share of it.
 const UNEVEN: f64 = 0.4;
@@ -21,13 +19,13 @@ const UNEVEN: f64 = 0.4;
 const ROUNDING: f64 = 0.25;
 
 /// Presentation times of all frames of a stream in seconds, in their order; `None` where they cannot be relied on.
-pub(crate) fn read(tools: &Tools, path: &Path, stream: u64, cancel: &Cancel) -> Option<Vec<f64>> {
-    let stream = stream.to_string();
+pub(crate) fn read(tools: &Tools, probe: &Probe, cancel: &Cancel) -> Option<Vec<f64>> {
+    let stream = probe.stream.to_string();
     let words = ["-v", "error", "-hide_banner", "-select_streams", &stream];
     let entries = ["-show_entries", "packet=pts_time", "-of", "csv=p=0"];
     let mut args: Vec<OsString> = words.iter().chain(&entries).map(OsString::from).collect();
-    args.extend(input_args(path));
-    let command = tools.command(&tools.ffprobe, args, tools.limit(), Some(path));
+    args.extend(probe.opening.args());
+    let command = tools.command(&tools.ffprobe, args, tools.limit(), Some(probe.opening.access()));
     let cancel = cancel.clone();
     let stream = Stream::start(&command, move || cancel.is_fired()).ok()?;
     parse(BufReader::new(stream).lines().map_while(Result::ok))

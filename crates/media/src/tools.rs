@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use visus_child::{ChildCommand, Finished, RunError, Sandbox};
 
-use crate::MediaError;
+use crate::{MediaError, Opening};
 
 /// How long a child may be silent, or run if it only answers a question.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
@@ -22,7 +22,7 @@ const MAX_MEMORY: u64 = 4 << 30;
 /// Containers and streams that may be opened. Left out are those that read further files or devices (playlists,
 /// concatenation scripts, numbered pictures, capture, Magic Lantern's videos in parts) and those that take any text for a
 /// picture.
-const FORMATS: &str = "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mpegts,mpegtsraw,mpeg,mpegvideo,m4v,avi,flv,live_flv,ivf,obu,av1,\
+pub(crate) const FORMATS: &str = "matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mpegts,mpegtsraw,mpeg,mpegvideo,m4v,avi,flv,live_flv,ivf,obu,av1,\
 h261,h263,h264,hevc,vvc,evc,apv,vc1,vc1test,cavsvideo,avs2,avs3,dirac,dnxhd,mjpeg,mjpeg_2000,mxf,gxf,asf,asf_o,wtv,ogg,nut,nuv,\
 rm,dv,swf,yuv4mpegpipe,apng,gif,gif_pipe,png_pipe,jpeg_pipe,jpegls_pipe,jpegxl_pipe,jpegxl_anim,j2k_pipe,webp_pipe,tiff_pipe,\
 bmp_pipe,dpx_pipe,exr_pipe,qoi_pipe,ppm_pipe,pgm_pipe,pgmyuv_pipe,pam_pipe,cine,r3d,lxf,kux,ty,nsv,pva,vividas,roq,\
@@ -123,47 +123,52 @@ impl Tools {
     /// Asks ffprobe about a file's video streams and its container.
     pub(crate) fn ask_probe(
         &self,
-        path: &Path,
+        opening: &Opening,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Finished, MediaError> {
-        self.ask(path, &["-show_streams", "-show_format", "-select_streams", "v"], cancelled)
+        self.ask(opening, &["-show_streams", "-show_format", "-select_streams", "v"], cancelled)
     }
 
     /// Asks ffprobe about the first frame of a stream.
     pub(crate) fn ask_first_frame(
         &self,
-        path: &Path,
+        opening: &Opening,
         stream: u64,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Finished, MediaError> {
         let entries = "frame=interlaced_frame,top_field_first";
         let stream = stream.to_string();
         let words = ["-select_streams", &stream, "-read_intervals", "%+#1", "-show_entries", entries];
-        self.ask(path, &words, cancelled)
+        self.ask(opening, &words, cancelled)
     }
 
     /// Has ffmpeg write down the headers of a stream's first packets, by the names that the codec's standard gives them.
     pub(crate) fn trace_headers(
         &self,
-        path: &Path,
+        opening: &Opening,
         stream: u64,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Finished, MediaError> {
         let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-v", "info"].map(Into::into).to_vec();
-        args.extend(input_args(path));
+        args.extend(opening.args());
         args.extend(["-map".into(), format!("0:{stream}").into(), "-c".into(), "copy".into()]);
         let words = ["-frames:v", "2", "-bsf:v", "trace_headers", "-f", "null", "-"];
         args.extend(words.map(OsString::from));
-        let command = self.command(&self.ffmpeg, args, PROBE_LIMIT, Some(path));
+        let command = self.command(&self.ffmpeg, args, PROBE_LIMIT, Some(opening.access()));
         visus_child::run(&command, cancelled, || {})
             .map_err(|error| self.failure("ffmpeg", error, command.limit))
     }
 
-    fn ask(&self, path: &Path, words: &[&str], cancelled: &dyn Fn() -> bool) -> Result<Finished, MediaError> {
+    fn ask(
+        &self,
+        opening: &Opening,
+        words: &[&str],
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Finished, MediaError> {
         let fixed = ["-v", "error", "-hide_banner", "-of", "json"];
         let mut args: Vec<OsString> = fixed.iter().chain(words).map(OsString::from).collect();
-        args.extend(input_args(path));
-        let command = self.command(&self.ffprobe, args, PROBE_LIMIT, Some(path));
+        args.extend(opening.args());
+        let command = self.command(&self.ffprobe, args, PROBE_LIMIT, Some(opening.access()));
         visus_child::run(&command, cancelled, || {})
             .map_err(|error| self.failure("ffprobe", error, command.limit))
     }
@@ -182,18 +187,6 @@ impl Tools {
             RunError::Cancelled => MediaError::Cancelled,
         }
     }
-}
-
-/// The words that name an input. The prefix makes a path of every name, also of one that looks like an option or a URL.
-pub(crate) fn input_args(path: &Path) -> Vec<OsString> {
-    let mut name = OsString::from("file:");
-    name.push(path);
-    let pixels = MAX_PIXELS.to_string();
-    let words =
-        ["-protocol_whitelist", "file,pipe", "-format_whitelist", FORMATS, "-max_pixels", &pixels, "-i"];
-    let mut args: Vec<OsString> = words.map(Into::into).to_vec();
-    args.push(name);
-    args
 }
 
 /// A path that means the same from any folder, links not followed.
@@ -251,13 +244,6 @@ mod tests {
             assert_eq!(knows_fps_mode(&words), expected, "{name}");
         }
         assert_eq!(name_of_version("usage: ffmpeg"), None);
-    }
-
-    #[test]
-    fn names_are_paths_whatever_they_look_like() {
-        let last = |name: &str| input_args(Path::new(name)).pop();
-        assert_eq!(last("-y"), Some("file:-y".into()));
-        assert_eq!(last("http://a/b"), Some("file:http://a/b".into()));
     }
 
     #[test]

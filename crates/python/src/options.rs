@@ -104,6 +104,7 @@ impl FileOptions {
             force: self.force,
             hwaccel: self.hwaccel.clone(),
             decoders: self.decoders()?,
+            ..Pairing::default()
         })
     }
 

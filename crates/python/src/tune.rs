@@ -10,7 +10,7 @@ use visus_tune::cache::Cache;
 use visus_tune::encoders::{self, Choices};
 use visus_tune::samples::SamplePlan;
 use visus_tune::{
-    CompareSettings, Event, FindSettings, Judge, Lab, Pooling, RawShape, Source, Tools, looks_raw,
+    CompareSettings, Event, FindSettings, Goal, Judge, Lab, Pooling, RawShape, Source, Tools, looks_raw,
 };
 
 use crate::failure::Failure;
@@ -73,8 +73,8 @@ pub fn search(
         let settings = FindSettings {
             adapter: encoders::by_name(&search.encoder)?,
             choices: tune.choices(),
-            target: search.target,
-            pooling: tune.pooling()?,
+            goals: vec![Goal::model(tune.pooling()?, search.target)],
+            steps: 1,
             tolerance: search.tolerance.abs(),
             samples: tune.sample_plan()?,
             min_savings: search.min_savings,

@@ -22,6 +22,9 @@ pub enum RequestError {
     Nothing,
     #[error("{0}")]
     Format(String),
+    /// What is to be done to the videos beforehand cannot be done.
+    #[error("{0}")]
+    Input(String),
     #[error("{0}")]
     CpuLevel(String),
     #[error("{0}")]

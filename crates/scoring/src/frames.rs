@@ -69,7 +69,7 @@ impl FrameScorer {
         let outcome = session.finish()?;
         let [reference, distorted] = inputs;
         let totals = [Some(outcome.frames); 2];
-        let pair = PairInfo::plain(Comparability::default(), false);
+        let pair = PairInfo::plain(Comparability::default(), Vec::new(), false);
         Ok(ScoreResult {
             plan,
             asked,
@@ -82,6 +82,7 @@ impl FrameScorer {
             pair,
             faults: None,
             notes,
+            tone_mapped: None,
         })
     }
 }

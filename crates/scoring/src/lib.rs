@@ -9,6 +9,8 @@
 //! | which metric does `ssim` mean? | [`names`] |
 //! | is a file raw, Y4M or encoded, and how are two videos brought together? | [`Videos`], [`Prepared`] |
 //! | can the two be compared? | [`NotComparable`] |
+//! | what is done to the videos beforehand? | [`inputs`] |
+//! | how are samples of the frames scored? | [`score_sampled`] |
 //! | which frames does `--from 1:30` mean? | [`range`] |
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
@@ -17,6 +19,7 @@
 //! that holds sources (tuning tools read encodes they made themselves) calls [`run_sources`].
 #![forbid(unsafe_code)]
 
+mod anytime;
 pub mod backend;
 mod cache;
 pub mod cpu;
@@ -24,6 +27,7 @@ mod error;
 mod faults;
 mod frames;
 mod handle;
+pub mod inputs;
 pub mod names;
 mod open;
 mod pair;
@@ -34,12 +38,14 @@ mod selection;
 mod shape;
 mod video;
 
+pub use anytime::{Estimates, Sampling, score_sampled};
 pub use backend::BackendRequest;
 pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
 pub use faults::{Faults, join_diagnosis};
 pub use frames::FrameScorer;
 pub use handle::{ModelFile, OpenedFile};
+pub use inputs::InputOptions;
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;
 pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};

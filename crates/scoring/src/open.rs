@@ -4,13 +4,14 @@
 //! videos, and [`Prepared::open`] starts to decode them. In between the reference's frames may be taken from elsewhere.
 
 use visus_engine::{Cancel, Side};
-use visus_media::{Input, OpenPair, PairOptions, Probed, Scale};
-use visus_video::{Format, ReadError, Source};
+use visus_media::{Crop, Input, OpenPair, PairOptions, Probed, Scale, Sequence, Sync, Verdict};
+use visus_video::{Cropped, Format, ReadError, Region, Source};
 
 use crate::handle::OpenedFile;
+use crate::inputs::{InputOptions, split_stream};
 use crate::names::RequestedModel;
 use crate::pair::{FileNames, PairInfo};
-use crate::request::{Decoders, Videos, display};
+use crate::request::{Decoders, Pairing, Videos, display};
 use crate::video::Kind;
 use crate::{NotComparable, RequestError, ScoreError, Video};
 
@@ -21,6 +22,8 @@ pub struct OpenVideos {
     pub pair: PairInfo,
     /// Frames that the engine still has to leave out at the start of each.
     pub(crate) skip: [u64; 2],
+    /// The same pair once more, brought to SDR.
+    pub(crate) again: Option<Box<Videos>>,
 }
 
 impl std::fmt::Debug for OpenVideos {
@@ -36,6 +39,16 @@ impl OpenVideos {
         self.reference.skip(reference)?;
         self.distorted.skip(distorted).map(|_| ())
     }
+
+    /// Only a region of both from now on.
+    fn within(self, roi: Region) -> Result<Self, ScoreError> {
+        let Self { reference, distorted, mut pair, skip, again } = self;
+        let refused = |reason: String| RequestError::Input(format!("roi: {reason}"));
+        let reference = Box::new(Cropped::new(reference, roi).map_err(refused)?);
+        let distorted = Box::new(Cropped::new(distorted, roi).map_err(refused)?);
+        pair.measured_within(roi);
+        Ok(Self { reference, distorted, pair, skip, again })
+    }
 }
 
 /// Two videos that were looked at, not yet decoded.
@@ -44,10 +57,14 @@ pub struct Prepared {
     state: State,
     skip: [u64; 2],
     force: bool,
+    /// The region that is measured.
+    roi: Option<Region>,
+    /// The same pair once more, brought to SDR.
+    again: Option<Box<Videos>>,
 }
 
 enum State {
-    Plain(Plain),
+    Plain(Box<Plain>),
     Media(Box<Media>),
 }
 
@@ -62,6 +79,7 @@ struct Plain {
     files: PlainFiles,
     /// The frames of the reference, where they come from elsewhere.
     reference: Option<Box<dyn Source>>,
+    inputs: InputOptions,
 }
 
 struct PlainFiles {
@@ -80,21 +98,35 @@ struct Media {
 impl Prepared {
     /// Looks at both videos. `models` decide to which size videos of different size are brought.
     pub fn new(videos: Videos, models: &[RequestedModel], cancel: &Cancel) -> Result<Self, ScoreError> {
-        let Videos { reference, distorted, raw, pairing, skip } = videos;
-        let is_standard_input = |video: &Video| matches!(video, Video::Path(path) if path.as_os_str() == "-");
-        if is_standard_input(&reference) && is_standard_input(&distorted) {
+        let again = videos.pairing.inputs.tone_map.then(|| tone_mapped(&videos)).transpose()?;
+        let Videos { reference, distorted, raw, mut pairing, skip } = videos;
+        if reference.is_standard_input() && distorted.is_standard_input() {
             let text = "only one of the two videos can come from standard input";
             return Err(RequestError::Format(text.to_owned()).into());
         }
-        let kinds = [reference.kind(raw), distorted.kind(raw)];
-        let force = pairing.force;
-        if !kinds.contains(&Kind::Encoded) && !pairing.is_asked_for() {
+        let mut videos = [reference, distorted];
+        videos = spooled(videos, raw)?;
+        let mut stream = std::mem::take(&mut pairing.inputs.stream);
+        for (video, stream) in videos.iter_mut().zip(&mut stream) {
+            if let Video::Path(path) = video {
+                let (file, found) = split_stream(path);
+                (*path, *stream) = (file, stream.or(found));
+            }
+        }
+        pairing.inputs.stream = stream;
+        let [reference, distorted] = videos;
+        let kinds =
+            [treated_kind(&reference, raw, &pairing, 0)?, treated_kind(&distorted, raw, &pairing, 1)?];
+        let (force, roi) = (pairing.force, pairing.inputs.roi);
+        let encoded = kinds.iter().any(|kind| matches!(kind, Kind::Encoded | Kind::Pictures));
+        if !encoded && !pairing.is_asked_for() {
             let raw_format = |kind: Kind| if let Kind::Raw(format) = kind { Some(format) } else { None };
             let (videos, formats) = ([reference, distorted], kinds.map(raw_format));
             let files = PlainFiles { videos, raw: formats, expected: raw };
-            return Ok(Self { state: State::Plain(Plain { files, reference: None }), skip, force });
+            let plain = Plain { files, reference: None, inputs: pairing.inputs };
+            return Ok(Self { state: State::Plain(Box::new(plain)), skip, force, roi, again });
         }
-        let mut options = pairing.options(kinds.contains(&Kind::Encoded), skip);
+        let mut options = pairing.options(encoded, skip);
         options.cancel = cancel.clone();
         let mut names = FileNames::default();
         let inputs = [input(&reference, kinds[0], &mut names)?, input(&distorted, kinds[1], &mut names)?];
@@ -104,13 +136,21 @@ impl Prepared {
         };
         options.display = display(models, &probed.facts[0]);
         check_scale(&probed, &options)?;
-        Ok(Self { state: State::Media(Box::new(Media { probed, options, names })), skip, force })
+        if pairing.sync.is_none() && probed.are_numbered_alike() {
+            options.sync = Sync::Off;
+        }
+        if let Some(offset) = pairing.inputs.offset {
+            let declared = offset.skip(probed.facts[0].frame_rate)?;
+            options.skip = [0, 1].map(|side| skip[side] + declared[side]);
+        }
+        Ok(Self { state: State::Media(Box::new(Media { probed, options, names })), skip, force, roi, again })
     }
 
     /// Whether the frames of the reference are those of other pairs with the same reference.
     pub fn shares_reference(&self) -> bool {
         match &self.state {
-            State::Plain(_) => true,
+            // Black bars are looked for in a second reading, which a shared one cannot have.
+            State::Plain(plain) => plain.inputs.crop[0] != Some(Crop::Auto),
             State::Media(media) => media.probed.shares_reference(),
         }
     }
@@ -135,11 +175,55 @@ impl Prepared {
         }
     }
 
+    /// Both from any frame on, paired one after another; refuses what cannot be reached so.
+    pub(crate) fn random_access(self) -> Result<RandomAccess, ScoreError> {
+        let Self { state, skip, force, roi, .. } = self;
+        let refuse = |reason: String| {
+            let text = format!("a sample cannot be drawn: {reason}; score all frames instead");
+            ScoreError::from(RequestError::Input(text))
+        };
+        match state {
+            State::Plain(plain) => {
+                let OpenVideos { reference, distorted, pair, skip, .. } = open_plain(*plain, skip, force)?;
+                pair.check()?;
+                let lengths = [&reference, &distorted].map(|source| source.total_frames());
+                let (Some(first), Some(second)) = (lengths[0], lengths[1]) else {
+                    return Err(refuse("a pipe can be read only once".to_owned()));
+                };
+                let (first, second) = (first.saturating_sub(skip[0]), second.saturating_sub(skip[1]));
+                if first != second {
+                    return Err(refuse(format!(
+                        "the reference has {first} frames, the distorted video {second}"
+                    )));
+                }
+                let notes = pair.plain_conversions().iter().map(|(side, words)| format!("{side}: {words}"));
+                let (notes, sources) = (notes.collect(), Sources::Plain([reference, distorted]));
+                Ok(RandomAccess { sources, skip, frames: first, roi, notes })
+            }
+            State::Media(media) => {
+                let frames = media.probed.frames_in_step(media.options.skip).map_err(refuse)?;
+                let comparability = media.probed.comparability();
+                let reasons = |weight: Verdict| {
+                    let of = comparability.reasons.iter().filter(move |reason| reason.weight == weight);
+                    of.map(|reason| reason.text.clone()).collect::<Vec<_>>()
+                };
+                if !force && comparability.verdict() == Verdict::No {
+                    let reasons = reasons(Verdict::No);
+                    return Err(NotComparable { reasons, can_be_forced: true }.into());
+                }
+                let mut notes: Vec<String> = media.probed.treated().collect();
+                notes.extend(reasons(Verdict::Warn));
+                let skip = media.options.skip;
+                Ok(RandomAccess { sources: Sources::Media(media), skip, frames, roi, notes })
+            }
+        }
+    }
+
     /// Opens both videos, and refuses what can be refused before a frame is scored.
     pub fn open(self) -> Result<OpenVideos, ScoreError> {
-        let Self { state, skip, force } = self;
-        match state {
-            State::Plain(plain) => open_plain(plain, skip, force),
+        let Self { state, skip, force, roi, again } = self;
+        let mut videos = match state {
+            State::Plain(plain) => open_plain(*plain, skip, force)?,
             State::Media(media) => {
                 let Media { probed, options, names } = *media;
                 match probed.open(&options) {
@@ -147,17 +231,102 @@ impl Prepared {
                         let pair = PairInfo::synchronised(control, names, force);
                         pair.check()?;
                         // Pairing has left out the first frames already.
-                        Ok(OpenVideos { reference, distorted, pair, skip: [0, 0] })
+                        OpenVideos { reference, distorted, pair, skip: [0, 0], again: None }
                     }
-                    Err(error) => Err(names.reworded(error.into())),
+                    Err(error) => return Err(names.reworded(error.into())),
                 }
             }
+        };
+        if let Some(roi) = roi {
+            videos = videos.within(roi)?;
         }
+        videos.again = again;
+        Ok(videos)
     }
 }
 
-fn open_plain(plain: Plain, skip: [u64; 2], force: bool) -> Result<OpenVideos, ScoreError> {
-    let Plain { files, reference: given } = plain;
+/// Both videos from any frame on.
+pub(crate) struct RandomAccess {
+    sources: Sources,
+    skip: [u64; 2],
+    frames: u64,
+    roi: Option<Region>,
+    notes: Vec<String>,
+}
+
+enum Sources {
+    Plain([Box<dyn Source>; 2]),
+    Media(Box<Media>),
+}
+
+impl RandomAccess {
+    /// How many pairs there are.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Whether frames come from decoders, which begin at a key frame.
+    pub fn is_decoded(&self) -> bool {
+        matches!(self.sources, Sources::Media(_))
+    }
+
+    /// What was done to the videos, and what should be known about them.
+    pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let paired = self
+            .is_decoded()
+            .then(|| "frames are paired one after another, without a look at their content".to_owned());
+        let roi = self.roi.map(|roi| format!("measured in the region {roi} alone"));
+        self.notes.iter().cloned().chain(paired).chain(roi)
+    }
+
+    /// The same error, with the names that the user knows.
+    pub fn reworded(&self, error: ScoreError) -> ScoreError {
+        match &self.sources {
+            Sources::Plain(_) => error,
+            Sources::Media(media) => media.names.reworded(error),
+        }
+    }
+
+    /// Both from a pair on.
+    pub fn open_at(&self, pair: u64, cancel: &Cancel) -> Result<[Box<dyn Source>; 2], ScoreError> {
+        let start = self.skip.map(|skip| skip + pair);
+        let [reference, distorted] = match &self.sources {
+            Sources::Media(media) => {
+                let opened = media.probed.open_at(&media.options, start, cancel);
+                opened.map_err(|error| media.names.reworded(error.into()))?
+            }
+            Sources::Plain(sources) => {
+                let [reference, distorted] = sources;
+                [
+                    from_frame(&**reference, Side::Reference, start[0])?,
+                    from_frame(&**distorted, Side::Distorted, start[1])?,
+                ]
+            }
+        };
+        let Some(roi) = self.roi else { return Ok([reference, distorted]) };
+        let refused = |reason: String| RequestError::Input(format!("roi: {reason}"));
+        Ok([
+            Box::new(Cropped::new(reference, roi).map_err(refused)?),
+            Box::new(Cropped::new(distorted, roi).map_err(refused)?),
+        ])
+    }
+}
+
+fn from_frame(source: &dyn Source, side: Side, start: u64) -> Result<Box<dyn Source>, ScoreError> {
+    let once = || {
+        let text = format!(
+            "a sample cannot be drawn: {} can be read only once; score all frames instead",
+            source.name()
+        );
+        RequestError::Input(text)
+    };
+    let mut source = source.fork().ok_or_else(once)?;
+    source.skip(start).map_err(|source| ScoreError::Open { side, source })?;
+    Ok(source)
+}
+
+fn open_plain(plain: Plain, mut skip: [u64; 2], force: bool) -> Result<OpenVideos, ScoreError> {
+    let Plain { files, reference: given, inputs } = plain;
     let files = &files;
     // With named pipes, opening one waits for a writer that may wait for the other.
     let (reference, distorted) = std::thread::scope(|scope| {
@@ -166,11 +335,18 @@ fn open_plain(plain: Plain, skip: [u64; 2], force: bool) -> Result<OpenVideos, S
         (reference, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
     let (reference, distorted) = (reference?, distorted?);
+    let (reference, first) = inputs.plain(reference, Side::Reference)?;
+    let (distorted, second) = inputs.plain(distorted, Side::Distorted)?;
+    if let Some(offset) = inputs.offset {
+        let declared = offset.skip(reference.frame_rate())?;
+        skip = [0, 1].map(|side| skip[side] + declared[side]);
+    }
     if reference.format() != distorted.format() {
         return Err(NotComparable::formats(reference.format(), distorted.format()).into());
     }
-    let pair = PairInfo::plain(visus_media::judge(&*reference, &*distorted), force);
-    Ok(OpenVideos { reference, distorted, pair, skip })
+    let comparability = visus_media::judge(&*reference, &*distorted);
+    let pair = PairInfo::plain(comparability, [first, second].concat(), force);
+    Ok(OpenVideos { reference, distorted, pair, skip, again: None })
 }
 
 impl PlainFiles {
@@ -196,6 +372,73 @@ fn contradicted(source: &dyn Source, expected: &Format) -> RequestError {
     ))
 }
 
+/// What a video is read as, with what is to be done to it.
+fn treated_kind(
+    video: &Video,
+    raw: Option<Format>,
+    pairing: &Pairing,
+    side: usize,
+) -> Result<Kind, RequestError> {
+    let kind = video.kind(raw);
+    let refuse = |what: &str| Err(RequestError::Input(format!("{}: {what}", video.name())));
+    if pairing.inputs.stream[side].is_some() && kind != Kind::Encoded {
+        return refuse("only a container has streams; it is raw video, Y4M or pictures");
+    }
+    match kind {
+        Kind::Raw(_) if pairing.inputs.needs_decoder(side) => {
+            refuse("raw video cannot be deinterlaced here; make a Y4M file or a container of it")
+        }
+        Kind::Y4m if pairing.inputs.needs_decoder(side) => {
+            if video.is_rereadable() {
+                Ok(Kind::Encoded)
+            } else {
+                refuse("a pipe cannot be deinterlaced; give a file")
+            }
+        }
+        kind => Ok(kind),
+    }
+}
+
+/// Encoded video on standard input is put into a file first. While a named pipe waits for its reader, standard input is not
+/// looked at: both may have one writer.
+fn spooled(videos: [Video; 2], raw: Option<Format>) -> Result<[Video; 2], ScoreError> {
+    if raw.is_some() || videos.iter().any(Video::is_named_pipe) {
+        return Ok(videos);
+    }
+    let spool = |video: Video| -> Result<Video, ScoreError> {
+        if !video.is_standard_input() {
+            return Ok(video);
+        }
+        video.spooled().map_err(|error| ScoreError::System(format!("standard input: {error}")))
+    };
+    let [reference, distorted] = videos;
+    Ok([spool(reference)?, spool(distorted)?])
+}
+
+/// The same request once more, with both brought to SDR.
+fn tone_mapped(videos: &Videos) -> Result<Box<Videos>, ScoreError> {
+    if ![&videos.reference, &videos.distorted].iter().all(|video| video.is_rereadable()) {
+        let text =
+            "tone_map: both videos are read twice, which standard input and pipes cannot be".to_owned();
+        return Err(RequestError::Input(text).into());
+    }
+    let clone = |video: &Video| video.try_clone().map_err(|error| ScoreError::System(error.to_string()));
+    let mut pairing = videos.pairing.clone();
+    pairing.inputs.tone_map = false;
+    pairing.tone_mapped = true;
+    Ok(Box::new(Videos {
+        reference: clone(&videos.reference)?,
+        distorted: clone(&videos.distorted)?,
+        raw: videos.raw,
+        pairing,
+        skip: videos.skip,
+    }))
+}
+
+fn folder_is_named(name: &std::path::Path) -> bool {
+    !name.file_name().is_some_and(|name| name.to_string_lossy().contains('%'))
+}
+
 /// What `media` reads: a path, or the way to a file that is open already.
 fn input(video: &Video, kind: Kind, names: &mut FileNames) -> Result<Input, ScoreError> {
     let path = match video {
@@ -207,6 +450,14 @@ fn input(video: &Video, kind: Kind, names: &mut FileNames) -> Result<Input, Scor
             names.push(opened, video.name());
             path
         }
+        Video::Folder { name, folder } => {
+            let opened =
+                OpenedFile::new(folder, name).map_err(|error| ScoreError::System(error.to_string()))?;
+            let sequence = Sequence::in_opened(opened.path(), name).map_err(ScoreError::Media)?;
+            let shown = if folder_is_named(name) { name.as_path() } else { name.parent().unwrap_or(name) };
+            names.push(opened, shown.to_string_lossy().into_owned());
+            return Ok(Input::Sequence(name.clone(), Box::new(sequence)));
+        }
         Video::Memory { name, .. } => {
             let text = format!("{name} is a clip in memory, which can be neither decoded nor converted");
             return Err(RequestError::Format(text).into());
@@ -216,6 +467,10 @@ fn input(video: &Video, kind: Kind, names: &mut FileNames) -> Result<Input, Scor
         Kind::Y4m => Input::Y4m(path),
         Kind::Raw(format) => Input::Raw(path, format),
         Kind::Encoded => Input::Encoded(path),
+        Kind::Pictures => {
+            let sequence = Sequence::of(&path).map_err(ScoreError::Media)?;
+            Input::Sequence(path, Box::new(sequence))
+        }
     })
 }
 
@@ -245,6 +500,11 @@ pub fn open_one(
         Kind::Raw(format) => Some(format),
         Kind::Y4m => None,
         Kind::Encoded => return open_encoded(video, decoders, cancel),
+        Kind::Pictures => {
+            let text =
+                format!("{}: numbered pictures can be compared, but not read by themselves", video.name());
+            return Err(RequestError::Input(text).into());
+        }
     };
     video.source(raw).map_err(|source| ScoreError::Open { side, source })
 }
@@ -257,7 +517,7 @@ fn open_encoded(video: &Video, decoders: &Decoders, cancel: &Cancel) -> Result<B
         let tools = Tools::find(decoders.launch(), &decoders.purpose)?;
         let probe = Probe::of(&tools, input.path(), cancel)?;
         let options = DecodeOptions { cancel: cancel.clone(), ..DecodeOptions::default() };
-        Decoder::open(&tools, input.path(), &probe, &options)
+        Decoder::open(&tools, &probe, &options)
     };
     match opened() {
         Ok(source) => Ok(Box::new(Held { source, _names: names })),

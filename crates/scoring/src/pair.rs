@@ -1,7 +1,9 @@
 //! What is known about two opened videos besides their frames.
 
-use serde_json::Value;
-use visus_media::{Comparability, Control, Steps, Verdict};
+use serde_json::{Value, json};
+use visus_engine::Side;
+use visus_media::{Comparability, Control, Reason, Steps, Verdict};
+use visus_video::Region;
 
 use crate::handle::OpenedFile;
 use crate::{ErrorClass, NotComparable, ScoreError};
@@ -12,23 +14,51 @@ pub struct PairInfo {
     state: State,
     names: FileNames,
     force: bool,
+    /// The region that was measured, where it is not the whole picture.
+    roi: Option<Region>,
 }
 
 #[derive(Debug)]
 enum State {
     /// Files that are read as they are.
-    Plain(Comparability),
+    Plain { comparability: Comparability, conversions: Vec<(Side, String)> },
     /// Decoded, converted, paired.
     Synchronised(Box<Control>),
 }
 
 impl PairInfo {
-    pub(crate) fn plain(comparability: Comparability, force: bool) -> Self {
-        Self { state: State::Plain(comparability), names: FileNames::default(), force }
+    pub(crate) fn plain(
+        mut comparability: Comparability,
+        conversions: Vec<(Side, String)>,
+        force: bool,
+    ) -> Self {
+        for (side, words) in &conversions {
+            let text = format!("{side}: {words}");
+            comparability.reasons.push(Reason { weight: Verdict::Yes, code: "conversion".into(), text });
+        }
+        let state = State::Plain { comparability, conversions };
+        Self { state, names: FileNames::default(), force, roi: None }
     }
 
     pub(crate) fn synchronised(control: Control, names: FileNames, force: bool) -> Self {
-        Self { state: State::Synchronised(Box::new(control)), names, force }
+        Self { state: State::Synchronised(Box::new(control)), names, force, roi: None }
+    }
+
+    pub(crate) fn measured_within(&mut self, roi: Region) {
+        self.roi = Some(roi);
+    }
+
+    /// The region that was measured, where it is not the whole picture.
+    pub fn roi(&self) -> Option<Region> {
+        self.roi
+    }
+
+    /// What was done to the samples of raw and Y4M video, in words.
+    pub fn plain_conversions(&self) -> &[(Side, String)] {
+        match &self.state {
+            State::Plain { conversions, .. } => conversions,
+            State::Synchronised(_) => &[],
+        }
     }
 
     /// Whether the videos were decoded, converted or paired, rather than read as they are.
@@ -39,14 +69,14 @@ impl PairInfo {
     /// What pairing knows, where it took part.
     pub fn control(&self) -> Option<&Control> {
         match &self.state {
-            State::Plain(_) => None,
+            State::Plain { .. } => None,
             State::Synchronised(control) => Some(control),
         }
     }
 
     pub fn comparability(&self) -> Comparability {
         let mut found = match &self.state {
-            State::Plain(comparability) => comparability.clone(),
+            State::Plain { comparability, .. } => comparability.clone(),
             State::Synchronised(control) => control.comparability(),
         };
         found.reasons.iter_mut().for_each(|reason| reason.text = self.names.restored(&reason.text));
@@ -56,9 +86,18 @@ impl PairInfo {
     /// Sections of a report: comparability and, where it took part, what pairing did.
     pub fn sections(&self) -> Vec<(String, Value)> {
         let mut sections = match &self.state {
-            State::Plain(comparability) => vec![("comparability".to_owned(), comparability.json())],
+            State::Plain { comparability, conversions } => {
+                let mut sections = vec![("comparability".to_owned(), comparability.json())];
+                if !conversions.is_empty() {
+                    let entry = |(side, words): &(Side, String)| json!({ "input": side.to_string(), "conversion": words });
+                    let list = conversions.iter().map(entry).collect();
+                    sections.push(("conversions".to_owned(), Value::Array(list)));
+                }
+                sections
+            }
             State::Synchronised(control) => control.report(),
         };
+        sections.extend(self.roi.map(|roi| ("roi".to_owned(), json!(roi.to_string()))));
         sections.iter_mut().for_each(|(_, value)| self.names.restore(value));
         sections
     }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use visus_engine::{Settings, model};
-use visus_media::{Facts, HD, Launch, PairOptions, Scale, Scaler, Sync, display_of};
+use visus_media::{Facts, HD, Launch, PairOptions, Scale, Scaler, Sync, Treatment, display_of};
 use visus_metrics::Level;
 use visus_video::Format;
 
 use crate::names::RequestedModel;
 use crate::range::{self, Moment, Range};
-use crate::{BackendRequest, RequestError, Selection, Video};
+use crate::{BackendRequest, InputOptions, RequestError, Selection, Video};
 
 /// Everything that decides on a result.
 #[derive(Debug)]
@@ -46,16 +46,21 @@ pub struct Pairing {
     /// One of ffmpeg's hardware decoders, or `auto`.
     pub hwaccel: Option<String>,
     pub decoders: Decoders,
+    /// What is done to each video before it is compared.
+    pub inputs: InputOptions,
+    /// Bring HDR to SDR before it is compared.
+    pub tone_mapped: bool,
 }
 
 impl Pairing {
     /// Whether Y4M or raw video is to be paired by content or scaled.
     pub fn is_asked_for(&self) -> bool {
-        self.sync.is_some() || self.scale.is_some()
+        self.sync.is_some() || self.scale.is_some() || self.inputs.rates_differ()
     }
 
     pub(crate) fn options(&self, encoded: bool, skip: [u64; 2]) -> PairOptions {
-        let usual = if encoded { Sync::Full } else { Sync::Off };
+        let rated = encoded || self.inputs.rates_differ();
+        let usual = if rated && self.inputs.offset.is_none() { Sync::Full } else { Sync::Off };
         PairOptions {
             sync: self.sync.unwrap_or(usual),
             scale: self.scale.unwrap_or_default(),
@@ -65,6 +70,10 @@ impl Pairing {
             skip,
             launch: self.decoders.launch(),
             purpose: self.decoders.purpose.clone(),
+            treatments: self
+                .inputs
+                .treatments()
+                .map(|treatment| Treatment { tone_map: self.tone_mapped, ..treatment }),
             ..PairOptions::default()
         }
     }

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use visus_engine::{Cancel, FrameRange, Outcome, PairObserver, Plan, Row, Settings, Sink};
+use serde_json::{Value, json};
+use visus_engine::{
+    Cancel, Event, Flow, FrameRange, Outcome, PairObserver, Plan, Pooling, Row, Settings, Sink,
+};
 use visus_media::Otherwise;
 use visus_report::part::{self, Asked, PartKnowledge};
 use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
-use visus_video::Source;
+use visus_video::{Cropped, Region, Source};
 
 use crate::faults::{FaultObserver, Faults};
 use crate::open::{OpenVideos, Prepared};
 use crate::pair::PairInfo;
-use crate::request::{RunOptions, ScoreRequest};
+use crate::request::{RunOptions, ScoreRequest, Videos};
 use crate::selection::Selection;
 use crate::{NotComparable, Resolved, ScoreError};
 
@@ -35,6 +37,8 @@ pub struct ScoreResult {
     pub faults: Option<Faults>,
     /// How names were resolved: why `auto` picked its model, what `all` left out.
     pub notes: Vec<String>,
+    /// Scores of both brought from HDR to SDR, where that was asked for.
+    pub tone_mapped: Option<Value>,
 }
 
 /// What a part of a clip carries, so that it can be joined with the others.
@@ -77,7 +81,10 @@ pub fn score_resolved(
     sink: &mut dyn Sink,
 ) -> Result<ScoreResult, ScoreError> {
     let Resolved { plan, asked, mut notes } = resolved;
+    let mut videos = videos;
+    let again = videos.again.take();
     let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
+    let side = again.map(|videos| tone_mapped(*videos, &scored.pair, &plan, options, cancel)).transpose()?;
     let backend_requested = options.backend.to_string();
     let Scored { outcome, facts: [reference, distorted], totals, part, pair, faults } = scored;
     if options.detectors && outcome.backend.device.is_some() {
@@ -95,7 +102,40 @@ pub fn score_resolved(
         pair,
         faults,
         notes,
+        tone_mapped: side.flatten(),
     })
+}
+
+/// The same pair brought to SDR; `None` where neither is HDR.
+fn tone_mapped(
+    videos: Videos,
+    pair: &PairInfo,
+    plan: &Plan,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Result<Option<Value>, ScoreError> {
+    let hdr = |control: &visus_media::Control| {
+        control.facts().iter().any(|facts| facts.probe.as_ref().is_some_and(|probe| probe.hdr().is_some()))
+    };
+    if !pair.control().is_some_and(hdr) {
+        return Ok(None);
+    }
+    let videos = Prepared::new(videos, &[], cancel)?.open()?;
+    let mut quiet = |_: Event<'_>| Flow::Continue;
+    let scored = score_with_plan(videos, plan, options, cancel, &mut quiet)?;
+    let pooled = plan.models().filter_map(|model| {
+        let column = scored.outcome.scores.column(&model.name)?;
+        let scores: Vec<f64> = column.iter().map(|(_, score)| score).collect();
+        let pool = |pooling: Pooling| pooling.pool(&scores);
+        Some(json!({
+            "model": model.name,
+            "mean": pool(Pooling::Mean),
+            "harmonic_mean": pool(Pooling::Harmonic),
+            "p5": pool(Pooling::P5),
+            "min": pool(Pooling::Min),
+        }))
+    });
+    Ok(Some(json!({ "method": visus_media::TONE_MAPPING, "scores": pooled.collect::<Vec<_>>() })))
 }
 
 /// What scoring with a ready plan gives.
@@ -117,7 +157,7 @@ pub fn score_with_plan(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Scored, ScoreError> {
-    let OpenVideos { reference, distorted, pair, skip } = videos;
+    let OpenVideos { reference, distorted, pair, skip, .. } = videos;
     let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     facts.iter_mut().for_each(|facts| facts.file = pair.name(&facts.file));
     let totals = [reference.total_frames(), distorted.total_frames()];
@@ -140,10 +180,11 @@ fn rescore(pair: &PairInfo, plan: &Plan, outcome: &Outcome, options: &RunOptions
     let Some(control) = pair.control() else { return };
     let model = plan.models().next().map(|model| model.name.clone());
     let Some(column) = model.or_else(|| plan.extra_columns().next().map(str::to_owned)) else { return };
+    let roi = pair.roi();
     let Ok(Some(Otherwise { pair, stands_for })) = control.open_otherwise(cancel) else { return };
+    let Some([reference, distorted]) = within([pair.reference, pair.distorted], roi) else { return };
     let options = RunOptions { subsample: 1, frames: None, from: None, to: None, ..options.clone() };
-    let again =
-        run_sources(plan, pair.reference, pair.distorted, &options, cancel, &mut visus_engine::Silent);
+    let again = run_sources(plan, reference, distorted, &options, cancel, &mut visus_engine::Silent);
     pair.control.finish();
     let Ok(again) = again else { return };
     let columns = (outcome.scores.column(&column), again.scores.column(&column));
@@ -154,6 +195,13 @@ fn rescore(pair: &PairInfo, plan: &Plan, outcome: &Outcome, options: &RunOptions
             control.rescored(index, [own, other]);
         }
     }
+}
+
+/// The region of both that is measured; `None` where it does not fit.
+fn within(sources: [Box<dyn Source>; 2], roi: Option<Region>) -> Option<[Box<dyn Source>; 2]> {
+    let Some(roi) = roi else { return Some(sources) };
+    let [reference, distorted] = sources;
+    Some([Box::new(Cropped::new(reference, roi).ok()?), Box::new(Cropped::new(distorted, roi).ok()?)])
 }
 
 /// Scores two sources that the caller has made itself.
@@ -230,7 +278,9 @@ impl ScoreResult {
         facts.backend_requested.clone_from(&self.backend_requested);
         facts.notes.splice(0..0, self.notes.iter().cloned());
         facts.warnings = self.faults.as_ref().map(Faults::warnings);
-        facts.sections = self.pair.sections().into_iter().collect();
+        let mut sections = self.pair.sections();
+        sections.extend(self.tone_mapped.iter().map(|side| ("tone_mapped".to_owned(), side.clone())));
+        facts.sections = sections.into_iter().collect();
         facts.part = self.part.as_ref().map(|part| {
             let diagnosis = self.faults.as_ref().map(Faults::share);
             let known = PartKnowledge { pairing: self.pair.share(), diagnosis };

@@ -5,7 +5,7 @@ use visus_media::{Probe, Tools};
 use visus_video::Format;
 
 use crate::video::Kind;
-use crate::{Decoders, ScoreError, Video};
+use crate::{Decoders, RequestError, ScoreError, Video};
 
 /// Size and length, without a frame being decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,13 @@ impl Shape {
             Kind::Raw(format) => Some(format),
             Kind::Y4m => None,
             Kind::Encoded => return Self::of_encoded(video, decoders, cancel),
+            Kind::Pictures => {
+                let text = format!(
+                    "{}: numbered pictures are not planned ahead; make one file of them",
+                    video.name()
+                );
+                return Err(RequestError::Input(text).into());
+            }
         };
         let source =
             video.source(raw).map_err(|source| ScoreError::Open { side: Side::Distorted, source })?;

@@ -5,7 +5,10 @@ use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use visus_media::Sequence;
 use visus_video::{ChromaRounding, Format, ReadError, Source, raw_seekable, y4m_seekable};
+
+use crate::inputs::split_stream;
 
 /// One of the two videos.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub enum Video {
     Path(PathBuf),
     /// A file that was opened and checked; the name is for people.
     File { name: PathBuf, file: File },
+    /// A folder of numbered pictures that was opened and checked; the name may end in a pattern.
+    Folder { name: PathBuf, folder: File },
     /// A clip in memory.
     Memory { name: String, bytes: Arc<[u8]> },
 }
@@ -24,6 +29,8 @@ pub(crate) enum Kind {
     Y4m,
     Raw(Format),
     Encoded,
+    /// Numbered pictures of a folder.
+    Pictures,
 }
 
 const Y4M_MAGIC: &[u8] = b"YUV4MPEG";
@@ -32,7 +39,9 @@ impl Video {
     /// What people call it.
     pub fn name(&self) -> String {
         match self {
-            Self::Path(path) | Self::File { name: path, .. } => path.to_string_lossy().into_owned(),
+            Self::Path(path) | Self::File { name: path, .. } | Self::Folder { name: path, .. } => {
+                path.to_string_lossy().into_owned()
+            }
             Self::Memory { name, .. } => name.clone(),
         }
     }
@@ -42,6 +51,7 @@ impl Video {
         Ok(match self {
             Self::Path(path) => Self::Path(path.clone()),
             Self::File { name, file } => Self::File { name: name.clone(), file: file.try_clone()? },
+            Self::Folder { name, folder } => Self::Folder { name: name.clone(), folder: folder.try_clone()? },
             Self::Memory { name, bytes } => Self::Memory { name: name.clone(), bytes: Arc::clone(bytes) },
         })
     }
@@ -49,8 +59,11 @@ impl Video {
     /// Whether it can be read a second time.
     pub fn is_rereadable(&self) -> bool {
         match self {
-            Self::Path(path) => path.metadata().is_ok_and(|metadata| metadata.is_file()),
-            Self::File { .. } | Self::Memory { .. } => true,
+            Self::Path(path) => {
+                let (path, _) = split_stream(path);
+                path.metadata().is_ok_and(|metadata| metadata.is_file()) || Sequence::is_meant_by(&path)
+            }
+            Self::File { .. } | Self::Folder { .. } | Self::Memory { .. } => true,
         }
     }
 
@@ -59,6 +72,7 @@ impl Video {
         match self {
             Self::Path(path) => !is_stream(path) && begins_as_y4m(File::open(path).ok().as_mut()),
             Self::File { file, .. } => begins_as_y4m(file.try_clone().ok().as_mut()),
+            Self::Folder { .. } => false,
             Self::Memory { bytes, .. } => bytes.starts_with(Y4M_MAGIC),
         }
     }
@@ -74,6 +88,8 @@ impl Video {
         let otherwise = raw.map_or(Kind::Encoded, Kind::Raw);
         match self {
             Self::Path(path) if is_stream(path) => raw.map_or(Kind::Y4m, Kind::Raw),
+            Self::Path(path) if Sequence::is_meant_by(path) => Kind::Pictures,
+            Self::Folder { .. } => Kind::Pictures,
             _ if self.is_y4m() => Kind::Y4m,
             // A damaged Y4M file should be called that, not a video that ffmpeg cannot read.
             Self::Path(path) if raw.is_none() && has_ending(path, "y4m") => Kind::Y4m,
@@ -82,6 +98,26 @@ impl Video {
             Self::File { .. } => otherwise,
             Self::Memory { .. } => raw.map_or(Kind::Y4m, Kind::Raw),
         }
+    }
+
+    pub(crate) fn is_standard_input(&self) -> bool {
+        matches!(self, Self::Path(path) if path.as_os_str() == "-")
+    }
+
+    /// Whether it is a named pipe, whose writer may wait for the other video to be opened.
+    pub(crate) fn is_named_pipe(&self) -> bool {
+        matches!(self, Self::Path(path) if !self.is_standard_input() && is_stream(path))
+    }
+
+    /// Encoded video on standard input, in a file without a name: ffmpeg reads it more than once. Y4M stays where it is.
+    pub(crate) fn spooled(self) -> std::io::Result<Self> {
+        if visus_video::peek_stdin(Y4M_MAGIC.len())? == Y4M_MAGIC {
+            return Ok(self);
+        }
+        let mut file = tempfile::tempfile()?;
+        std::io::copy(&mut visus_video::stdin_bytes()?, &mut file)?;
+        file.rewind()?;
+        Ok(Self::File { name: PathBuf::from("-"), file })
     }
 
     /// Frames of raw or Y4M video, from the beginning.
@@ -99,6 +135,7 @@ impl Video {
                 let file = again().map_err(|source| ReadError::Open { file: shown.to_string(), source })?;
                 reader(&shown, file, raw)
             }
+            Self::Folder { name, .. } => visus_video::open(name, raw),
             Self::Memory { name, bytes } => reader(name, Cursor::new(Arc::clone(bytes)), raw),
         }
     }

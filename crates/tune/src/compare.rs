@@ -125,7 +125,8 @@ pub fn compare(
     sink: Sink<'_>,
 ) -> Result<Comparison, TuneError> {
     let started = Instant::now();
-    let windows = samples::windows(source, &settings.samples);
+    let windows =
+        samples::windows(source, &settings.samples, || source.packet_sizes(&lab.tools, &lab.cancel));
     send_estimate(lab, source, settings, &windows, sink);
     let results = run_all(settings.encoders.len(), workers(settings), |index| {
         let name = &settings.encoders[index];
@@ -220,8 +221,9 @@ fn rows_of(
     let prepared = encoders::by_name(name).and_then(|adapter| {
         let (recipe, available) = lab.recipe(adapter, source, &settings.choices, None)?;
         let bench = Bench { source, recipe, available, judge, label: adapter.name.to_owned() };
-        let windows = samples::windows(source, &settings.samples);
-        Ok(Curve { lab, bench, windows, pooling: settings.pooling })
+        let windows =
+            samples::windows(source, &settings.samples, || source.packet_sizes(&lab.tools, &lab.cancel));
+        Ok(Curve::new(lab, bench, windows, settings.pooling))
     });
     let mut rows = Vec::new();
     for target in &settings.targets {
@@ -280,7 +282,7 @@ fn fill(
     let Some(best) = found.best() else {
         return Err(out_of_reach(&found, target, curve.pooling, curve.bench.judge.ceiling));
     };
-    row.best_crf = best.detail.crf;
+    row.best_crf = best.detail.crf.whole();
     row.bitrate_kbps = Some(best.detail.bitrate_kbps);
     row.encode_time_ms = best.detail.encode_time_ms;
     row.vmaf_score = Some(best.detail.vmaf_score);

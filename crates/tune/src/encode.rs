@@ -8,7 +8,7 @@ use visus_engine::Cancel;
 use visus_video::budget::{Budget, OverBudget, Reservation};
 
 use crate::TuneError;
-use crate::encoders::{Adapter, Choices, reason};
+use crate::encoders::{Adapter, Choices, Quality, reason};
 use crate::mp4::{self, Mp4Facts};
 use crate::source::{Source, Window};
 use crate::tools::{Files, Tools, file_url};
@@ -31,7 +31,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// ffmpeg's arguments for a window at a quality, without the program and the output.
-    pub fn arguments(&self, source: &Source, window: Window, quality: i32) -> Vec<OsString> {
+    pub fn arguments(&self, source: &Source, window: Window, quality: Quality) -> Vec<OsString> {
         self.with_input(source.input(window, self.scale()), quality)
     }
 
@@ -39,7 +39,7 @@ impl Recipe {
         self.size.map(|(width, height)| format!("scale={width}:{height}:flags=bicubic"))
     }
 
-    fn with_input(&self, input: Vec<OsString>, quality: i32) -> Vec<OsString> {
+    fn with_input(&self, input: Vec<OsString>, quality: Quality) -> Vec<OsString> {
         let mut args: Vec<OsString> = ["-hide_banner", "-nostdin", "-y"].map(OsString::from).to_vec();
         args.extend(input);
         args.extend(["-an", "-sn", "-dn", "-map_metadata", "-1"].map(OsString::from));
@@ -53,11 +53,17 @@ impl Recipe {
     }
 
     /// A command that a person can run to make the same encode.
-    pub fn command(&self, source: &Source, window: Window, quality: i32, output: &Path) -> Vec<String> {
+    pub fn command(
+        &self,
+        source: &Source,
+        window: Window,
+        quality: impl Into<Quality>,
+        output: &Path,
+    ) -> Vec<String> {
         let mut args = vec!["ffmpeg".to_owned()];
         let shown = |word: OsString| word.to_string_lossy().into_owned();
         let input = source.shown_input(window, self.scale());
-        args.extend(self.with_input(input, quality).into_iter().map(shown));
+        args.extend(self.with_input(input, quality.into()).into_iter().map(shown));
         args.extend(["-f".to_owned(), self.container().to_owned(), shown(file_url(output))]);
         args
     }
@@ -75,7 +81,7 @@ pub fn encode(
     recipe: &Recipe,
     source: &Source,
     window: Window,
-    quality: i32,
+    quality: Quality,
     output: &Path,
     tools: &Tools,
     cancel: &Cancel,

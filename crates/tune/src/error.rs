@@ -18,7 +18,7 @@ pub enum TuneError {
     #[error("invalid {name} '{value}': {reason}")]
     Invalid { name: &'static str, value: String, reason: String },
     #[error("{encoder} failed at {knob} {quality}: {reason}")]
-    Encode { encoder: String, knob: String, quality: i32, reason: String },
+    Encode { encoder: String, knob: String, quality: crate::Quality, reason: String },
     #[error("no space left on the device that holds {path}", path = path.display())]
     DiskFull { path: PathBuf },
     #[error("ffmpeg timed out after {:.1} s", limit.as_secs_f64())]

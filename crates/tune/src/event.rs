@@ -43,7 +43,7 @@ pub enum Event {
     /// A setting was measured, or found in the cache.
     Measured {
         job: String,
-        quality: i32,
+        quality: crate::Quality,
         score: f64,
         kbps: f64,
         cached: bool,

@@ -7,17 +7,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
-use crate::encoders::{Adapter, Choices};
+use crate::encoders::{Adapter, Choices, Quality};
 use crate::estimate;
 use crate::event::{Event, Sink};
+use crate::goal::{Goal, GoalOutcome};
 use crate::lab::{Bench, Lab};
-use crate::probe_curve::{Curve, Sample, contradictions, out_of_reach};
+use crate::probe_curve::{Curve, Sample, contradictions};
 use crate::samples::{self, SamplePlan};
 use crate::score::Judge;
 use crate::search::{Found, MAX_ENCODES};
 use crate::source::{Source, Window};
 use crate::workspace::move_into_place;
-use visus_engine::Pooling;
 
 /// How often a whole encode is made again with another setting.
 const CORRECTIONS: usize = 3;
@@ -27,9 +27,11 @@ const CORRECTIONS: usize = 3;
 pub struct FindSettings {
     pub adapter: &'static Adapter,
     pub choices: Choices,
-    pub target: f64,
-    pub pooling: Pooling,
-    /// How far the finished encode may be from the target.
+    /// What the encode must reach; all of it. The first one is what the answer tells as its score.
+    pub goals: Vec<Goal>,
+    /// Settings that are tried for each whole number, where the encoder takes fractions: 1, 2 or 4.
+    pub steps: u32,
+    /// How far the finished encode may be from the target, in points of VMAF.
     pub tolerance: f64,
     pub samples: SamplePlan,
     /// The encode must be this many percent smaller than the source file.
@@ -44,11 +46,16 @@ pub struct FindSettings {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Attempt {
     /// The setting.
-    pub quality: i32,
+    pub quality: Quality,
     /// The score its samples promised.
     pub predicted: f64,
     /// The score it got.
     pub achieved: f64,
+    /// The smallest margin of all goals, and what the samples promised of it.
+    #[serde(skip)]
+    pub(crate) margins: (f64, f64),
+    /// What became of every goal.
+    pub goals: Vec<GoalOutcome>,
     /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
     /// Bytes of the video.
@@ -72,6 +79,8 @@ pub struct FindAnswer {
     pub metric: &'static str,
     /// The score that was asked for.
     pub target: f64,
+    /// What became of every goal in the encode that was chosen; the first is the target above.
+    pub goals: Vec<GoalOutcome>,
     /// By how much the whole encode may miss it.
     pub tolerance: f64,
     /// Whether the target was met.
@@ -79,7 +88,7 @@ pub struct FindAnswer {
     /// Why not, or what a person should know.
     pub why: Option<String>,
     /// The setting that was chosen; null where none was.
-    pub quality: Option<i32>,
+    pub quality: Option<Quality>,
     /// Its score on the samples.
     pub predicted: Option<f64>,
     /// The score of the whole encode.
@@ -124,14 +133,26 @@ pub fn find(
 ) -> Result<FindAnswer, TuneError> {
     let started = Instant::now();
     let (recipe, available) = lab.recipe(settings.adapter, source, &settings.choices, None)?;
-    let windows = samples::windows(source, &settings.samples);
+    let windows =
+        samples::windows(source, &settings.samples, || source.packet_sizes(&lab.tools, &lab.cancel));
     sink(Event::Estimate(estimate_for(lab, source, &recipe, &windows)));
     let label = settings.adapter.name.to_owned();
     let bench = Bench { source, recipe, available, judge, label };
-    let curve = Curve { lab, bench, windows, pooling: settings.pooling };
-    let mut answer = blank(source, judge, settings, &curve);
-    let found = curve.search(settings.target, &[], sink)?;
-    let run = Run { lab, curve: &curve, settings, sink };
+    let first = settings.goals.first().ok_or_else(|| TuneError::Invalid {
+        name: "target",
+        value: String::new(),
+        reason: "there is none".to_owned(),
+    })?;
+    let steps = if settings.adapter.fractional { settings.steps.clamp(1, 4) } else { 1 };
+    let curve = Curve {
+        goals: settings.goals.clone(),
+        knob: settings.adapter.knob.in_steps(steps),
+        ..Curve::new(lab, bench, windows, first.pooling)
+    };
+    let mut answer = blank(source, judge, settings, first, &curve);
+    // Margins are over-fulfilled from 0 on.
+    let found = curve.search(0.0, &[], sink)?;
+    let run = Run { lab, curve: &curve, settings, first, sink };
     run.answer(&found, &mut answer)?;
     answer.wall_time_ms = started.elapsed().as_millis() as u64;
     Ok(answer)
@@ -152,7 +173,13 @@ fn estimate_for(lab: &Lab, source: &Source, recipe: &crate::Recipe, windows: &[W
     all
 }
 
-fn blank(source: &Source, judge: &Judge, settings: &FindSettings, curve: &Curve<'_>) -> FindAnswer {
+fn blank(
+    source: &Source,
+    judge: &Judge,
+    settings: &FindSettings,
+    first: &Goal,
+    curve: &Curve<'_>,
+) -> FindAnswer {
     let count = |window: &Window| (window.start, window.count.unwrap_or(source.frames));
     FindAnswer {
         src: source.path.display().to_string(),
@@ -160,8 +187,9 @@ fn blank(source: &Source, judge: &Judge, settings: &FindSettings, curve: &Curve<
         encoder_version: curve.bench.available.version.clone(),
         knob: settings.adapter.knob.name,
         model: judge.label.clone(),
-        metric: settings.pooling.name(),
-        target: settings.target,
+        metric: first.pooling.name(),
+        target: first.value,
+        goals: Vec::new(),
         tolerance: settings.tolerance,
         ok: false,
         why: None,
@@ -189,21 +217,22 @@ struct Run<'a> {
     lab: &'a Lab,
     curve: &'a Curve<'a>,
     settings: &'a FindSettings,
+    first: &'a Goal,
     sink: Sink<'a>,
 }
 
 impl Run<'_> {
     fn answer(&self, found: &Found<Sample>, answer: &mut FindAnswer) -> Result<(), TuneError> {
-        let knob = &self.settings.adapter.knob;
+        let knob = &self.curve.knob;
         answer.samples = found.samples.iter().map(|sample| sample.detail.clone()).collect();
         answer.contradictions = contradictions(found, knob);
         answer.from_cache = answer.samples.iter().all(|sample| sample.cached);
         let Some(best) = found.best() else {
             let ceiling = self.curve.bench.judge.ceiling;
-            answer.why = Some(out_of_reach(found, self.settings.target, self.settings.pooling, ceiling));
+            answer.why = Some(self.unreachable(found, ceiling));
             return Ok(());
         };
-        let last = self.verify(best.detail.crf, best.score, answer)?;
+        let last = self.verify(best.detail.crf, (best.detail.vmaf_score, best.score), answer)?;
         let Some(attempt) = last else { return Ok(()) };
         answer.quality = Some(attempt.quality);
         answer.predicted = Some(attempt.predicted);
@@ -212,8 +241,9 @@ impl Run<'_> {
         answer.bytes = Some(attempt.bytes);
         let source = self.curve.bench.source;
         answer.savings_percent = Some(100.0 * (1.0 - attempt.bytes as f64 / source.bytes.max(1) as f64));
+        answer.goals = attempt.goals.clone();
         answer.why = self.explain(&attempt, answer);
-        answer.ok = answer.why.is_none() || attempt.achieved >= self.settings.target;
+        answer.ok = answer.why.is_none() || attempt.margins.0 >= 0.0;
         if let Some(limit) = self.too_large(&attempt, answer) {
             answer.ok = false;
             answer.why = Some(limit);
@@ -230,30 +260,31 @@ impl Run<'_> {
     /// Makes the whole encode, measures it, and corrects the setting while the result is outside the tolerance.
     fn verify(
         &self,
-        quality: i32,
-        predicted: f64,
+        quality: Quality,
+        predicted: (f64, f64),
         answer: &mut FindAnswer,
     ) -> Result<Option<Attempt>, TuneError> {
-        let (target, knob) = (self.settings.target, self.settings.adapter.knob);
+        let knob = self.curve.knob;
         let (mut quality, mut predicted) = (quality, predicted);
         for _ in 0..=CORRECTIONS {
             let attempt = self.whole(quality, predicted, answer)?;
             answer.attempts.push(attempt.clone());
-            if (attempt.achieved - target).abs() <= self.settings.tolerance || answer.whole_source {
+            if attempt.margins.0.abs() <= self.settings.tolerance || answer.whole_source {
                 break;
             }
             // The samples were off by this much here; nearby they are off by about as much.
-            let offset = attempt.achieved - predicted;
-            let tried = |quality: i32| answer.attempts.iter().any(|attempt| attempt.quality == quality);
+            let offset = attempt.margins.0 - attempt.margins.1;
+            let shift = attempt.achieved - attempt.predicted;
+            let tried = |quality: Quality| answer.attempts.iter().any(|attempt| attempt.quality == quality);
             let known: Vec<Sample> = answer.samples.clone();
-            let again = self.curve.search(target - offset, &known, self.sink)?;
+            let again = self.curve.search(-offset, &known, self.sink)?;
             let measured = again.samples.iter().map(|sample| sample.detail.clone());
             let fresh: Vec<Sample> =
                 measured.filter(|new| known.iter().all(|old| old.crf != new.crf)).collect();
             answer.samples.extend(fresh);
             let next = match again.best() {
-                Some(best) => (best.detail.crf, best.score + offset),
-                None => (knob.value(0), target),
+                Some(best) => (best.detail.crf, (best.detail.vmaf_score + shift, best.score + offset)),
+                None => (knob.value(0), (self.first.value, 0.0)),
             };
             if tried(next.0) {
                 break;
@@ -265,21 +296,33 @@ impl Run<'_> {
 
     /// The smallest that meets the target within the tolerance, else the one that comes nearest.
     fn best_attempt(&self, attempts: &[Attempt]) -> Option<Attempt> {
-        let target = self.settings.target;
-        let good = attempts.iter().filter(|attempt| attempt.achieved >= target - self.settings.tolerance);
+        let good = attempts.iter().filter(|attempt| attempt.margins.0 >= -self.settings.tolerance);
         let good = good.min_by(|a, b| a.bitrate_kbps.total_cmp(&b.bitrate_kbps));
-        let near = |attempt: &&Attempt| (attempt.achieved - target).abs();
+        let near = |attempt: &&Attempt| attempt.margins.0.abs();
         good.or_else(|| attempts.iter().min_by(|a, b| near(a).total_cmp(&near(b)))).cloned()
     }
 
-    fn whole(&self, quality: i32, predicted: f64, answer: &mut FindAnswer) -> Result<Attempt, TuneError> {
+    fn whole(
+        &self,
+        quality: Quality,
+        predicted: (f64, f64),
+        answer: &mut FindAnswer,
+    ) -> Result<Attempt, TuneError> {
         let measure = self.lab.measure(&self.curve.bench, Window::WHOLE, quality, self.sink)?;
         answer.from_cache &= measure.cached;
         answer.codecs = Some(measure.codecs.clone());
+        let measures = std::slice::from_ref(&measure);
+        let outcome = |goal: &Goal| {
+            let achieved = self.curve.pooled(goal, measures);
+            GoalOutcome { goal: goal.to_string(), achieved, met: goal.holds(achieved) }
+        };
+        let goals: Vec<GoalOutcome> = self.settings.goals.iter().map(outcome).collect();
         Ok(Attempt {
             quality,
-            predicted,
-            achieved: self.settings.pooling.pool(&measure.scores),
+            predicted: predicted.0,
+            achieved: goals.first().map_or(f64::NAN, |goal| goal.achieved),
+            margins: (self.curve.margin(measures), predicted.1),
+            goals,
             bitrate_kbps: measure.kbps(),
             bytes: measure.video_bytes,
         })
@@ -287,13 +330,16 @@ impl Run<'_> {
 
     /// Why the result is not within the tolerance, if it is not.
     fn explain(&self, attempt: &Attempt, answer: &FindAnswer) -> Option<String> {
-        let (target, knob) = (self.settings.target, &self.settings.adapter.knob);
-        let away = attempt.achieved - target;
+        let knob = &self.curve.knob;
+        let away = attempt.margins.0;
         if away.abs() <= self.settings.tolerance {
             return None;
         }
         if away < 0.0 {
-            return Some(format!("no whole encode came closer to {target} than {:.2}", attempt.achieved));
+            let missed = attempt.goals.iter().filter(|goal| !goal.met);
+            let missed: Vec<String> =
+                missed.map(|goal| format!("{} with {:.2}", goal.goal, goal.achieved)).collect();
+            return Some(format!("no whole encode came closer: it misses {}", missed.join(", ")));
         }
         let position = knob.position(attempt.quality);
         if position == knob.last() {
@@ -318,6 +364,21 @@ impl Run<'_> {
             .then(|| format!("the encode saves {savings:.1} %, less than the {wanted} % asked for"))
     }
 
+    /// Why no setting meets all goals.
+    fn unreachable(&self, found: &Found<Sample>, ceiling: Option<f64>) -> String {
+        if let [only] = &*self.settings.goals {
+            let best = found.samples.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+            let best = best.map_or(String::new(), |best| {
+                format!("; the best measured is {:.2} at {}", best.detail.vmaf_score, best.detail.crf)
+            });
+            let ceiling = ceiling.filter(|ceiling| only.metric.is_none() && only.value > *ceiling);
+            let ceiling = ceiling.map_or(String::new(), |most| format!(" (this model gives at most {most})"));
+            return format!("target {} ({}) is out of reach{ceiling}{best}", only.value, only.pooling.name());
+        }
+        let goals: Vec<String> = self.settings.goals.iter().map(Goal::to_string).collect();
+        format!("no setting reaches all of {}", goals.join(", "))
+    }
+
     /// The best measured setting that would fit into a number of bytes.
     fn fitting(&self, answer: &FindAnswer, limit: u64) -> String {
         let seconds = self.curve.bench.source.duration();
@@ -329,7 +390,7 @@ impl Run<'_> {
         })
     }
 
-    fn deliver(&self, quality: i32, answer: &mut FindAnswer) -> Result<(), TuneError> {
+    fn deliver(&self, quality: Quality, answer: &mut FindAnswer) -> Result<(), TuneError> {
         let Some(output) = &self.settings.output else { return Ok(()) };
         let made = self.lab.encode(&self.curve.bench, Window::WHOLE, quality, self.sink)?;
         place(&made.path, output)?;

@@ -15,7 +15,7 @@ use visus_engine::Cancel;
 use crate::TuneError;
 use crate::cache::{Cache, Key};
 use crate::encode::{self, Recipe};
-use crate::encoders::{Adapter, Available, Choices, Detector};
+use crate::encoders::{Adapter, Available, Choices, Detector, Quality};
 use crate::estimate;
 use crate::event::{Event, Sink};
 use crate::mp4;
@@ -45,6 +45,9 @@ pub struct Lab {
 pub struct Measure {
     /// The score of every frame.
     pub scores: Vec<f64>,
+    /// The same of further metrics, in the judge's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Vec<f64>>,
     pub codecs: String,
     pub width: u32,
     pub height: u32,
@@ -98,7 +101,7 @@ impl Lab {
         Ok((Recipe { adapter, choices, size }, available))
     }
 
-    fn encode_facts(&self, bench: &Bench<'_>, window: Window, quality: i32) -> Value {
+    fn encode_facts(&self, bench: &Bench<'_>, window: Window, quality: Quality) -> Value {
         json!({
             "kind": "encode",
             "method": METHOD,
@@ -116,9 +119,10 @@ impl Lab {
         &self,
         bench: &Bench<'_>,
         window: Window,
-        quality: i32,
+        quality: impl Into<Quality>,
         sink: Sink<'_>,
     ) -> Result<Made, TuneError> {
+        let quality = quality.into();
         let key = Key::new(self.encode_facts(bench, window, quality));
         let _guard = self.cache.lock(&key, &self.cancel)?;
         self.encode_locked(&key, bench, window, quality, sink)
@@ -129,7 +133,7 @@ impl Lab {
         key: &Key,
         bench: &Bench<'_>,
         window: Window,
-        quality: i32,
+        quality: Quality,
         sink: Sink<'_>,
     ) -> Result<Made, TuneError> {
         let path = self.fresh(bench.recipe.container());
@@ -169,9 +173,10 @@ impl Lab {
         &self,
         bench: &Bench<'_>,
         window: Window,
-        quality: i32,
+        quality: impl Into<Quality>,
         sink: Sink<'_>,
     ) -> Result<Measure, TuneError> {
+        let quality = quality.into();
         let encode = Key::new(self.encode_facts(bench, window, quality));
         let key = Key::new(json!({
             "kind": "score",
@@ -211,7 +216,7 @@ impl Lab {
         key: &Key,
         bench: &Bench<'_>,
         window: Window,
-        quality: i32,
+        quality: Quality,
         sink: Sink<'_>,
     ) -> Result<Measure, TuneError> {
         let made = self.encode_locked(encode, bench, window, quality, sink)?;
@@ -232,7 +237,7 @@ impl Lab {
         made: &Made,
         job: &str,
         sink: Sink<'_>,
-    ) -> Result<Vec<f64>, TuneError> {
+    ) -> Result<Vec<Vec<f64>>, TuneError> {
         let total = made.facts.frames;
         let frames = |done| sink(Event::Scoring { job: job.to_owned(), done, total });
         bench.judge.score(
@@ -260,16 +265,19 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn job(&self, quality: i32) -> String {
+    fn job(&self, quality: Quality) -> String {
         format!("{} {} {quality}", self.label, self.recipe.adapter.knob.name)
     }
 }
 
 impl Measure {
-    pub(crate) fn new(scores: Vec<f64>, made: &Made) -> Self {
+    /// Of the judge's columns, each with a score for every frame.
+    pub(crate) fn new(mut columns: Vec<Vec<f64>>, made: &Made) -> Self {
         let facts = &made.facts;
+        let further = columns.split_off(columns.len().min(1));
         Self {
-            scores,
+            scores: columns.pop().unwrap_or_default(),
+            further,
             codecs: facts.codecs.clone(),
             width: facts.width,
             height: facts.height,
@@ -278,6 +286,14 @@ impl Measure {
             peak_bps: facts.peak_bps,
             encode_ms: made.elapsed_ms,
             cached: false,
+        }
+    }
+
+    /// The scores of every frame in one of the judge's columns.
+    pub(crate) fn column(&self, place: usize) -> &[f64] {
+        match place.checked_sub(1) {
+            None => &self.scores,
+            Some(place) => self.further.get(place).map_or(&[], Vec::as_slice),
         }
     }
 

@@ -114,7 +114,8 @@ pub fn ladder(
     sink: Sink<'_>,
 ) -> Result<Ladder, TuneError> {
     check(source, settings)?;
-    let windows = samples::windows(source, &settings.samples);
+    let windows =
+        samples::windows(source, &settings.samples, || source.packet_sizes(&lab.tools, &lab.cancel));
     send_estimate(lab, source, settings, &windows, sink);
     let mut gathered = Gathered::default();
     for (index, size) in settings.resolutions.iter().enumerate() {
@@ -206,7 +207,7 @@ fn at_size(
     let knob = settings.adapter.knob;
     let label = format!("{}x{}", size.0, size.1);
     let bench = Bench { source, recipe, available, judge, label };
-    let curve = Curve { lab, bench, windows: windows.to_vec(), pooling: settings.pooling };
+    let curve = Curve::new(lab, bench, windows.to_vec(), settings.pooling);
     let first = knob.position(knob.start).saturating_sub(FINEST);
     let mut known: Vec<Sample> = Vec::new();
     let mut outcome = Ok(());
@@ -234,7 +235,7 @@ fn rendition(sample: &Sample) -> Rendition {
         bitrate_kbps: sample.bitrate_kbps,
         bandwidth_bps: sample.peak_bps.max(sample.bitrate_kbps * 1000.0).ceil() as u64,
         vmaf: sample.vmaf_score,
-        crf: sample.crf,
+        crf: sample.crf.whole(),
         codecs: sample.codecs.clone(),
     }
 }

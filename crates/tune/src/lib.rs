@@ -17,6 +17,7 @@ mod event;
 mod find;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod goal;
 pub mod hull;
 mod lab;
 mod ladder;
@@ -35,9 +36,11 @@ mod workspace;
 
 pub use compare::{CompareSettings, Comparison, Delta, Row, compare};
 pub use encode::Recipe;
+pub use encoders::Quality;
 pub use error::TuneError;
 pub use event::{Estimate, Event, Sink};
 pub use find::{Attempt, FindAnswer, FindSettings, find};
+pub use goal::{Goal, GoalMetric, GoalOutcome};
 pub use lab::{Bench, Lab, Made, Measure};
 pub use ladder::{Failure, Ladder, LadderSettings, Rendition, ladder};
 pub use output::OutputFile;

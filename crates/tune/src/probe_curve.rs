@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::TuneError;
+use crate::encoders::{Knob, Quality};
 use crate::event::Sink;
+use crate::goal::Goal;
 use crate::lab::{Bench, Lab, Measure};
 use crate::search::{self, Found, Measured, Quest};
 use crate::source::Window;
@@ -14,13 +16,16 @@ use visus_engine::Pooling;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Sample {
     /// The encoder's quality number.
-    pub crf: i32,
+    pub crf: Quality,
     /// Bit rate of the video, in kbit/s.
     pub bitrate_kbps: f64,
     /// The pooled score.
     pub vmaf_score: f64,
     /// How long encoding took.
     pub encode_time_ms: u64,
+    /// The smallest margin of all goals; the score itself where there are none.
+    #[serde(skip)]
+    pub margin: f64,
     #[serde(skip)]
     pub codecs: String,
     #[serde(skip)]
@@ -38,14 +43,47 @@ pub struct Curve<'a> {
     pub bench: Bench<'a>,
     pub windows: Vec<Window>,
     pub pooling: Pooling,
+    /// What must be reached; without any, the model's score alone is looked at.
+    pub goals: Vec<Goal>,
+    /// The settings that are tried.
+    pub knob: Knob,
+}
+
+impl<'a> Curve<'a> {
+    /// A curve of the model's score over whole settings.
+    pub fn new(lab: &'a Lab, bench: Bench<'a>, windows: Vec<Window>, pooling: Pooling) -> Self {
+        let knob = bench.recipe.adapter.knob;
+        Self { lab, bench, windows, pooling, goals: Vec::new(), knob }
+    }
 }
 
 impl Curve<'_> {
     /// Encodes and scores every window at a quality. All frames of all windows are pooled together.
-    pub fn sample(&self, quality: i32, sink: Sink<'_>) -> Result<Sample, TuneError> {
+    pub fn sample(&self, quality: impl Into<Quality>, sink: Sink<'_>) -> Result<Sample, TuneError> {
+        let quality = quality.into();
         let measures: Result<Vec<Measure>, TuneError> =
             self.windows.iter().map(|window| self.lab.measure(&self.bench, *window, quality, sink)).collect();
-        Ok(joined(quality, &measures?, self.pooling))
+        let measures = measures?;
+        let mut sample = joined(quality, &measures, self.pooling);
+        if let Some(first) = self.goals.first() {
+            sample.vmaf_score = self.pooled(first, &measures);
+            sample.margin = self.margin(&measures);
+        }
+        Ok(sample)
+    }
+
+    /// What a goal is about, pooled over the frames of all windows.
+    pub(crate) fn pooled(&self, goal: &Goal, measures: &[Measure]) -> f64 {
+        let place = self.bench.judge.place(goal);
+        let scores: Vec<f64> =
+            measures.iter().flat_map(|measure| measure.column(place).iter().copied()).collect();
+        goal.pooled(&scores)
+    }
+
+    /// The smallest margin of all goals.
+    pub(crate) fn margin(&self, measures: &[Measure]) -> f64 {
+        let margin = |goal: &Goal| goal.margin(self.pooled(goal, measures));
+        self.goals.iter().map(margin).fold(f64::INFINITY, f64::min)
     }
 
     /// The coarsest setting that meets the target on the windows. `known` costs nothing.
@@ -61,10 +99,10 @@ impl Curve<'_> {
         known: &[Sample],
         sink: Sink<'_>,
     ) -> Result<Found<Sample>, TuneError> {
-        let knob = self.bench.recipe.adapter.knob;
+        let knob = self.knob;
         let measured = |sample: &Sample| Measured {
             position: knob.position(sample.crf),
-            score: sample.vmaf_score,
+            score: sample.margin,
             detail: sample.clone(),
         };
         let quest = Quest {
@@ -77,20 +115,22 @@ impl Curve<'_> {
         };
         search::search(quest, |position| {
             let sample = self.sample(knob.value(position), sink)?;
-            Ok((sample.vmaf_score, sample))
+            Ok((sample.margin, sample))
         })
     }
 }
 
-fn joined(quality: i32, measures: &[Measure], pooling: Pooling) -> Sample {
+fn joined(quality: Quality, measures: &[Measure], pooling: Pooling) -> Sample {
     let scores: Vec<f64> = measures.iter().flat_map(|measure| measure.scores.iter().copied()).collect();
     let bytes: u64 = measures.iter().map(|measure| measure.video_bytes).sum();
     let seconds: f64 = measures.iter().map(|measure| measure.duration).sum();
     let first = measures.first();
+    let score = pooling.pool(&scores);
     Sample {
         crf: quality,
         bitrate_kbps: if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1000.0 } else { 0.0 },
-        vmaf_score: pooling.pool(&scores),
+        vmaf_score: score,
+        margin: score,
         encode_time_ms: measures.iter().map(|measure| measure.encode_ms).sum(),
         codecs: first.map(|measure| measure.codecs.clone()).unwrap_or_default(),
         peak_bps: measures.iter().map(|measure| measure.peak_bps).fold(0.0, f64::max),
@@ -100,7 +140,7 @@ fn joined(quality: i32, measures: &[Measure], pooling: Pooling) -> Sample {
 }
 
 /// Contradictions in words, with the encoder's own numbers.
-pub fn contradictions(found: &Found<Sample>, knob: &crate::encoders::Knob) -> Vec<String> {
+pub fn contradictions(found: &Found<Sample>, knob: &Knob) -> Vec<String> {
     let sentence = |pair: &search::Contradiction| {
         format!(
             "{name} {finer} scores {finer_score:.2}, less than the coarser {coarser} with {coarser_score:.2}",

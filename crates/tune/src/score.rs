@@ -8,6 +8,7 @@ use visus_video::{Format, chain};
 
 use crate::TuneError;
 use crate::decode;
+use crate::goal::{Goal, GoalMetric};
 use crate::source::{Source, Window};
 use crate::tools::Tools;
 
@@ -15,7 +16,9 @@ use crate::tools::Tools;
 #[derive(Debug)]
 pub struct Judge {
     plan: Plan,
-    column: String,
+    /// The columns that are read: the model's, if there is one, then those of further metrics.
+    columns: Vec<String>,
+    has_model: bool,
     /// Version or path.
     pub label: String,
     pub sha256: String,
@@ -31,24 +34,76 @@ impl Judge {
         Self::of(&selection, format, rate)
     }
 
+    /// The model, where a goal asks for it, and the metrics of the goals.
+    pub fn for_goals(
+        model: &str,
+        goals: &[Goal],
+        format: &Format,
+        rate: (u32, u32),
+    ) -> Result<Self, TuneError> {
+        let mut metrics: Vec<GoalMetric> = Vec::new();
+        for metric in goals.iter().filter_map(|goal| goal.metric) {
+            if !metrics.contains(&metric) {
+                metrics.push(metric);
+            }
+        }
+        let model =
+            if metrics.is_empty() || goals.iter().any(|goal| goal.metric.is_none()) { model } else { "none" };
+        let names = metrics.iter().map(|metric| metric.name);
+        let selection = Selection::parse([model], names, Columns::Libvmaf).map_err(wrong_model)?;
+        let mut judge = Self::of(&selection, format, rate)?;
+        for metric in metrics {
+            if !judge.columns.iter().any(|column| column == metric.column) {
+                judge.columns.push(metric.column.to_owned());
+            }
+        }
+        if !judge.has_model {
+            judge.label = judge.columns.join(", ");
+        }
+        Ok(judge)
+    }
+
     /// The first model of a selection.
     pub fn of(selection: &Selection, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
         let Resolved { plan, asked, .. } = selection.resolve_clip(format, Some(rate)).map_err(wrong_model)?;
-        let (Some(model), Some(spec)) = (plan.models().next(), asked.models.first()) else {
-            return Err(TuneError::Model("there is none".to_owned()));
+        let Some((model, spec)) = plan.models().next().zip(asked.models.first()) else {
+            if selection.metrics.is_empty() {
+                return Err(TuneError::Model("there is none".to_owned()));
+            }
+            let (columns, label) = (Vec::new(), String::new());
+            return Ok(Self {
+                plan,
+                columns,
+                has_model: false,
+                label,
+                sha256: String::new(),
+                ceiling: None,
+                flags: String::new(),
+            });
         };
-        let (column, label, sha256) = (model.name.clone(), model.label.clone(), model.sha256.clone());
+        let (columns, label, sha256) = (vec![model.name.clone()], model.label.clone(), model.sha256.clone());
         let ceiling = model.model.clip.map(|clip| clip.max);
         let flags = format!("{:?} {:?}", spec.flags, spec.overloads);
-        Ok(Self { plan, column, label, sha256, ceiling, flags })
+        Ok(Self { plan, columns, has_model: true, label, sha256, ceiling, flags })
+    }
+
+    /// Which of the columns a goal is about.
+    pub(crate) fn place(&self, goal: &Goal) -> usize {
+        let metric = goal.metric.map(|metric| metric.column);
+        let found = |name: &str| self.columns.iter().position(|column| column == name);
+        metric.and_then(found).unwrap_or(0)
     }
 
     /// What identifies it in the cache.
     pub(crate) fn facts(&self) -> serde_json::Value {
-        serde_json::json!([self.sha256, self.flags])
+        let further = &self.columns[usize::from(self.has_model).min(self.columns.len())..];
+        if further.is_empty() {
+            return serde_json::json!([self.sha256, self.flags]);
+        }
+        serde_json::json!([self.sha256, self.flags, further])
     }
 
-    /// Scores every frame of an encode of a window of the source.
+    /// Scores every frame of an encode of a window of the source: a list for each column.
     pub(crate) fn score(
         &self,
         source: &Source,
@@ -59,7 +114,7 @@ impl Judge {
         tools: &Tools,
         cancel: &Cancel,
         mut frames: impl FnMut(u64),
-    ) -> Result<Vec<f64>, TuneError> {
+    ) -> Result<Vec<Vec<f64>>, TuneError> {
         let reference = decode::source(source, window, tools, cancel)?;
         let distorted = decode::encode(encode, source, scaled, tools, cancel)?;
         let options = RunOptions::from_environment().map_err(wrong_model)?;
@@ -84,11 +139,13 @@ impl Judge {
                 outcome.frames
             )));
         }
-        let column = outcome.scores.column(&self.column);
-        let scores: Vec<f64> =
-            column.into_iter().flat_map(|column| column.iter().map(|(_, score)| score)).collect();
-        let whole = scores.len() as u64 == outcome.frames && scores.iter().all(|score| score.is_finite());
-        if whole { Ok(scores) } else { Err(failed("some frames have no score".to_owned())) }
+        let scores = |name: &String| -> Option<Vec<f64>> {
+            let scores: Vec<f64> = outcome.scores.column(name)?.iter().map(|(_, score)| score).collect();
+            let whole = scores.len() as u64 == outcome.frames && scores.iter().all(|score| score.is_finite());
+            whole.then_some(scores)
+        };
+        let columns: Option<Vec<Vec<f64>>> = self.columns.iter().map(scores).collect();
+        columns.ok_or_else(|| failed("some frames have no score".to_owned()))
     }
 }
 

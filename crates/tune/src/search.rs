@@ -268,6 +268,31 @@ mod tests {
         }
     }
 
+    /// Several limits at once: the smallest of several falling margins falls too, and quarters of a setting are 204 places.
+    #[test]
+    fn several_limits_equal_a_sweep_in_quarters() {
+        let mut state = 7u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / f64::from(1u32 << 31)
+        };
+        for _ in 0..2000 {
+            let curves: Vec<(f64, f64, f64)> = (0..1 + (random() * 4.0) as usize)
+                .map(|_| (random() * 20.0, 1.0 + 60.0 * random(), 0.5 + 3.0 * random()))
+                .collect();
+            let margin = |position: u32| {
+                let place = f64::from(position) / 204.0;
+                curves
+                    .iter()
+                    .map(|(top, fall, bend)| top - fall * place.powf(*bend))
+                    .fold(f64::INFINITY, f64::min)
+            };
+            let (found, asked) = run(0.0, 204, 100, margin);
+            assert_eq!(found.best().map(|best| best.position), sweep(0.0, 204, margin), "{curves:?}");
+            assert!(asked <= MAX_ENCODES && found.proven);
+        }
+    }
+
     #[test]
     fn usual_questions_need_few_encodes() {
         let curve = |position: u32| 100.0 - 0.02 * f64::from(position).powf(1.9);

@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use visus_video::{Chroma, Format};
 
 use crate::TuneError;
 use crate::cache::{Cache, Key};
-use crate::tools::{Tools, file_url};
+use crate::tools::{Files, Tools, file_url};
 
 /// What has to be known of raw video, which has no header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct Source {
     seekable: bool,
     /// The words that make ffmpeg hand over every frame once.
     every_frame: [&'static str; 2],
+    /// The sizes of its packets, once they were asked for.
+    sizes: Arc<OnceLock<Option<Vec<u32>>>>,
 }
 
 /// What it takes since ffmpeg 5.1.
@@ -186,6 +188,7 @@ impl Source {
             raw: Some(raw),
             seekable: true,
             every_frame: PASS,
+            sizes: Arc::default(),
         })
     }
 
@@ -220,6 +223,7 @@ impl Source {
             raw: None,
             seekable,
             every_frame: PASS,
+            sizes: Arc::default(),
         })
     }
 
@@ -234,6 +238,37 @@ impl Source {
 
     pub fn size(&self) -> (u32, u32) {
         (self.format.width() as u32, self.format.height() as u32)
+    }
+
+    /// The bytes of every packet, in the order of the file, which tell how hard its pictures are to encode; `None` where all
+    /// are alike (raw video), or they cannot be listed. Nothing is decoded.
+    pub(crate) fn packet_sizes(&self, tools: &Tools, cancel: &Cancel) -> Option<Vec<u32>> {
+        let compressed = self.raw.is_none() && self.demuxer != "yuv4mpegpipe";
+        self.sizes.get_or_init(|| compressed.then(|| self.list_packets(tools, cancel)).flatten()).clone()
+    }
+
+    /// ffmpeg writes a line for each packet: stream, two times, duration, size, checksum.
+    fn list_packets(&self, tools: &Tools, cancel: &Cancel) -> Option<Vec<u32>> {
+        let mut args: Vec<OsString> =
+            ["-hide_banner", "-nostdin", "-v", "error"].map(OsString::from).to_vec();
+        args.extend([
+            "-protocol_whitelist".into(),
+            "file,pipe".into(),
+            "-f".into(),
+            OsString::from(&self.demuxer),
+        ]);
+        args.extend(["-i".into(), file_url(&self.place), "-map".into(), OsString::from(&self.map)]);
+        args.extend(["-c", "copy", "-f", "framecrc", "pipe:1"].map(OsString::from));
+        let files = Files { read: &[&self.place], folder: None };
+        let reader = BufReader::new(tools.stream(&args, files, cancel).ok()?);
+        let mut sizes = Vec::new();
+        for line in reader.lines() {
+            let line = line.ok()?;
+            if !line.starts_with('#') {
+                sizes.push(line.split(',').nth(4)?.trim().parse().ok()?);
+            }
+        }
+        Some(sizes)
     }
 
     /// What identifies the source in the cache.

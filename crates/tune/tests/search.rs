@@ -7,14 +7,14 @@ mod common;
 use common::{Place, fits, judge, noisy, silent, soft};
 use visus_tune::encoders::{self, Choices};
 use visus_tune::samples::SamplePlan;
-use visus_tune::{Bench, Curve, FindSettings, Pooling, Source, TuneError, Window, find};
+use visus_tune::{Bench, Curve, FindSettings, Goal, Judge, Pooling, Source, TuneError, Window, find};
 
 fn settings(encoder: &str, target: f64) -> FindSettings {
     FindSettings {
         adapter: encoders::by_name(encoder).unwrap(),
         choices: Choices::default(),
-        target,
-        pooling: Pooling::Mean,
+        goals: vec![Goal::model(Pooling::Mean, target)],
+        steps: 1,
         tolerance: 0.5,
         samples: SamplePlan::default(),
         min_savings: None,
@@ -35,12 +35,12 @@ fn equals_a_sweep(encoder: &str, filters: &str, target: f64, range: std::ops::Ra
     fits("search", &answer);
     let (recipe, available) = lab.recipe(settings.adapter, &source, &settings.choices, None).unwrap();
     let bench = Bench { source: &source, recipe, available, judge: &judge, label: encoder.to_owned() };
-    let curve = Curve { lab: &lab, bench, windows: vec![Window::WHOLE], pooling: Pooling::Mean };
+    let curve = Curve::new(&lab, bench, vec![Window::WHOLE], Pooling::Mean);
     let scores: Vec<(i32, f64)> =
         range.clone().map(|crf| (crf, curve.sample(crf, &silent).unwrap().vmaf_score)).collect();
     let truth = scores.iter().rev().find(|(_, score)| *score >= target).copied();
     let truth = truth.unwrap_or_else(|| panic!("{target} should lie in {scores:?}"));
-    assert_eq!(answer.quality, Some(truth.0), "{encoder}: {scores:?}, {answer:?}");
+    assert_eq!(answer.quality, Some(truth.0.into()), "{encoder}: {scores:?}, {answer:?}");
     assert_eq!(answer.achieved, Some(truth.1), "the same encode has the same score");
     assert!(answer.ok && answer.samples.len() <= 8);
     let away = (truth.1 - target).abs();
@@ -70,6 +70,53 @@ fn vp9_finds_what_a_sweep_finds() {
 #[test]
 fn aom_finds_what_a_sweep_finds() {
     equals_a_sweep("libaom-av1", &noisy(0.3), 94.0, 28..=40);
+}
+
+/// Several limits in quarters of a setting: what is found holds all of them, and no coarser quarter does.
+#[test]
+fn several_goals_in_fractions_find_what_a_sweep_finds() {
+    let place = Place::new();
+    let path = place.clip("source.mkv", &noisy(0.4));
+    let lab = place.lab();
+    let source = place.source(&lab, &path);
+    let goals: Vec<Goal> =
+        ["mean=90", "p5=86", "psnr=30", "ssimulacra2=20"].iter().map(|text| text.parse().unwrap()).collect();
+    let judge = Judge::for_goals("vmaf_v0.6.1", &goals, &source.format, source.rate).unwrap();
+    let settings = FindSettings { goals: goals.clone(), steps: 4, ..settings("libx264", 0.0) };
+    let answer = find(&lab, &source, &judge, &settings, &silent).unwrap();
+    fits("search", &answer);
+    assert!(answer.ok && answer.samples.len() <= 8, "{answer:?}");
+    assert_eq!(answer.goals.len(), 4);
+    assert!(answer.goals.iter().all(|goal| goal.met), "{:?}", answer.goals);
+    let (recipe, available) = lab.recipe(settings.adapter, &source, &settings.choices, None).unwrap();
+    let bench = Bench { source: &source, recipe, available, judge: &judge, label: "sweep".to_owned() };
+    let knob = settings.adapter.knob.in_steps(4);
+    let found = knob.position(answer.quality.unwrap());
+    let curve = Curve { goals, knob, ..Curve::new(&lab, bench, vec![Window::WHOLE], Pooling::Mean) };
+    // The sweep: everything from a little finer to much coarser.
+    let margins: Vec<(u32, f64)> = (found.saturating_sub(3)..found + 12)
+        .map(|position| (position, curve.sample(knob.value(position), &silent).unwrap().margin))
+        .collect();
+    let truth = margins.iter().rev().find(|(_, margin)| *margin >= 0.0).copied().unwrap();
+    assert_eq!(found, truth.0, "{margins:?}");
+}
+
+#[test]
+fn other_metrics_are_targets_too() {
+    let place = Place::new();
+    let path = place.clip("source.mkv", &soft(0.4));
+    let lab = place.lab();
+    let source = place.source(&lab, &path);
+    for text in ["ssimulacra2=60", "xpsnr=34", "psnr.min=33", "cambi<24"] {
+        let goals = vec![text.parse::<Goal>().unwrap()];
+        let judge = Judge::for_goals("vmaf_v0.6.1", &goals, &source.format, source.rate).unwrap();
+        let settings = FindSettings { goals: goals.clone(), ..settings("libx264", 0.0) };
+        let answer = find(&lab, &source, &judge, &settings, &silent).unwrap();
+        fits("search", &answer);
+        assert!(answer.ok && answer.goals[0].met, "{text}: {answer:?}");
+        assert!(!answer.model.contains("vmaf"), "{text}: the model is not measured");
+        assert_eq!(answer.achieved, Some(answer.goals[0].achieved));
+    }
 }
 
 #[test]
@@ -115,7 +162,8 @@ fn samples_are_verified_on_the_whole_and_corrected() {
         ..settings("libx264", 90.0)
     };
     let answer = find(&lab, &source, &judge(&source), &sampled, &silent).unwrap();
-    assert!(!answer.whole_source && answer.windows == [(70, 10)], "{:?}", answer.windows);
+    assert!(!answer.whole_source && answer.windows.len() == 1, "{:?}", answer.windows);
+    assert_eq!(answer.windows[0].1, 10);
     let (achieved, last) = (answer.achieved.unwrap(), answer.attempts.last().unwrap());
     assert!((achieved - 90.0).abs() <= 0.5 || answer.why.is_some(), "{answer:?}");
     assert!(answer.predicted.is_some() && last.bytes > 0);
@@ -159,7 +207,8 @@ fn limits_and_unreachable_targets_are_answers() {
         "{:?}",
         saving.why
     );
-    let strict = ask(&FindSettings { pooling: Pooling::P5, ..settings("libx264", 90.0) });
+    let strict =
+        ask(&FindSettings { goals: vec![Goal::model(Pooling::P5, 90.0)], ..settings("libx264", 90.0) });
     let mean = ask(&settings("libx264", 90.0));
     assert!(strict.quality <= mean.quality, "{:?} {:?}", strict.quality, mean.quality);
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 #[cfg(unix)]
 use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 
 use crate::ReadError;
 
@@ -79,6 +80,38 @@ impl Seek for Bytes {
             Self::Stream(_) => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
+}
+
+/// What was read of standard input to find out what it is; whoever opens it reads this first.
+static PEEKED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+#[cfg(unix)]
+fn stdin_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(windows)]
+fn stdin_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// The first bytes of standard input, at most `most` of them; they are not taken away from who opens it as `-` later. Waits
+/// for them.
+pub fn peek_stdin(most: usize) -> io::Result<Vec<u8>> {
+    let mut seen = PEEKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.len() < most {
+        let missing = (most - seen.len()) as u64;
+        stdin_file()?.take(missing).read_to_end(&mut seen)?;
+    }
+    Ok(seen.clone())
+}
+
+/// All of standard input, those bytes included that were looked at before.
+pub fn stdin_bytes() -> io::Result<impl Read> {
+    let seen = std::mem::take(&mut *PEEKED.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(io::Cursor::new(seen).chain(stdin_file()?))
 }
 
 /// Where a video's bytes come from. Positions count from where the input stood when it was opened.
@@ -166,15 +199,13 @@ impl Input {
     }
 
     /// The descriptor itself: `Stdin` would put its own small buffer between, and hide a redirected file's length.
-    #[cfg(unix)]
     fn stdin(name: &str) -> io::Result<Self> {
-        use std::os::fd::AsFd;
-        Self::file(name, io::stdin().as_fd().try_clone_to_owned().map(File::from))
-    }
-
-    #[cfg(not(unix))]
-    fn stdin(name: &str) -> io::Result<Self> {
-        Ok(Self::stream(name, io::stdin()))
+        let seen = std::mem::take(&mut *PEEKED.lock().unwrap_or_else(PoisonError::into_inner));
+        if seen.is_empty() {
+            Self::file(name, stdin_file())
+        } else {
+            Ok(Self::stream(name, io::Cursor::new(seen).chain(stdin_file()?)))
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

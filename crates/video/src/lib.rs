@@ -24,6 +24,8 @@
 #![forbid(unsafe_code)]
 
 pub mod budget;
+mod crop;
+mod declared;
 mod error;
 mod format;
 mod frame;
@@ -43,10 +45,13 @@ pub mod synthetic;
 mod writer;
 mod y4m;
 
+pub use crop::{Cropped, Region};
+pub use declared::Declared;
 pub use error::{HeaderFault, ReadError, chain};
 pub use format::{Chroma, Format, FormatError, MAX_SIDE};
 pub use frame::{Frame, LayoutError, Plane, PlaneLayout, PlaneMut, PlaneView, Sample};
 pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};
+pub use input::{peek_stdin, stdin_bytes};
 pub use memory::{Allocator, Buffer};
 pub use pool::{Pool, PooledFrame, SharedFrame};
 pub use reader::Reader;

@@ -30,6 +30,8 @@ pub enum Command {
     Diff(super::diff::DiffArgs),
     /// Score many encodes, one line of JSON each; resumable
     Batch(Box<super::batch::BatchArgs>),
+    /// Find what the thresholds of one model generation are in another, from encodes scored with both
+    Migrate(Box<super::migrate::MigrateArgs>),
     /// Merge the reports of parts of a film into the report of the whole
     Merge(super::merge::MergeArgs),
     /// Divide a catalogue into shards for many machines
@@ -97,15 +99,19 @@ Exit codes: 0 success, 1 failure, 2 invalid request, 3 the two videos are not co
 Examples:
   visus score master.mov encode.mp4
   visus score master.mov encode.mp4 --sync offset --scale reference
+  visus score master.mov encode.mp4 --crop ref=1920x800+0+140 --deinterlace
+  visus score frames/%04d.exr encode.mkv --fps ref=24
+  visus score film.mkv#v:0 film.mkv#v:1
   visus score ref.y4m dis.y4m --html report.html --png curve.png
   visus score ref.y4m dis.y4m --from 1000 --to 2000 --json=part2.json
+  visus score film.mov encode.mp4 --within 0.5
   visus score ref.y4m dis.y4m --from 1:30 --to 95.5s";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SCORE_EXAMPLES)]
 pub struct ScoreArgs {
-    /// The reference: any video that ffmpeg decodes, a Y4M file, raw video (with --size and --pix-fmt), or - for Y4M on
-    /// standard input
+    /// The reference: any video or picture that ffmpeg decodes, one of its streams (FILE#v:1), numbered pictures (a folder, or
+    /// %04d.png), a Y4M file, raw video (with --size and --pix-fmt), or - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub reference: PathBuf,
 
@@ -141,6 +147,9 @@ pub struct ScoreArgs {
     /// Stop before this frame
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub to: Option<Moment>,
+
+    #[command(flatten)]
+    pub sample: super::sampled::SampleArgs,
 
     #[command(flatten)]
     pub media: super::media::MediaArgs,

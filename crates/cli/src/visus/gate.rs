@@ -22,6 +22,7 @@ refusal: request, not_comparable, video or failed).
 
 Examples:
   visus gate ref.y4m dis.y4m --min-mean 93 --min-p5 88
+  visus gate film.mov encode.mp4 --min-mean 93 --within 0.5
   visus gate ref.y4m dis.y4m --baseline main.json --max-drop 0.5 --junit gate.xml --github
 
 To make a baseline:
@@ -149,6 +150,9 @@ pub fn run(args: &GateArgs) -> Result<bool> {
 /// The baseline is read first: a wrong one should not cost a measurement.
 fn checks(args: &GateArgs) -> Result<Vec<Check>> {
     let limits = args.limits()?;
+    if args.score.sample.is_asked_for() {
+        return super::sampled::checks(&args.score, &limits);
+    }
     let baseline = args.baseline.as_deref().map(read_record).transpose().context("the baseline")?;
     let result = score::measure(&args.score)?;
     score::check(&result)?;

@@ -22,8 +22,10 @@ pub mod mcp;
 mod media;
 mod merge;
 mod metrics;
+mod migrate;
 mod models;
 mod pages;
+mod sampled;
 mod schema;
 mod score;
 mod selftest;
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Worst(args) => worst::run(&args),
         Command::Gate(args) => return gate_code(gate::run(&args)),
         Command::Batch(args) => batch::run(&args).and_then(|tally| tally.verdict()),
+        Command::Migrate(args) => migrate::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Report(args) => pages::run(&args),

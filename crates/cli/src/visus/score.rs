@@ -15,15 +15,20 @@ use visus_video::ReadError;
 use super::args::{OutputArgs, ScoreArgs};
 use super::draw::{self, Bar};
 use super::hash::{Hashes, Origin};
-use super::{media, worst};
+use super::{media, sampled, worst};
 
 pub fn run(args: &ScoreArgs) -> Result<()> {
+    if args.sample.is_asked_for() {
+        return sampled::run(args);
+    }
     let result = measure(args)?;
     if !args.run.quiet && !args.outputs.uses_stdout() {
         let mut text = draw::summary(&result.plan, &result.outcome, threads(args));
         if let Some(control) = result.pair.control() {
             text.push_str(&media::summary(control));
         }
+        text.push_str(&media::input_summary(&result.pair));
+        text.extend(result.tone_mapped.as_ref().map(media::tone_mapped_summary));
         fault_texts(&result).for_each(|fault| text.push_str(&format!("warning: {fault}\n")));
         print_all(&text)?;
     }

@@ -44,6 +44,9 @@ pub struct WorstArgs {
 }
 
 pub fn run(args: &WorstArgs) -> Result<()> {
+    if args.score.sample.is_asked_for() {
+        bail!("the worst frames are chosen from all frames; leave out --within and --budget");
+    }
     if [&args.score.reference, &args.score.distorted].iter().any(|path| path.as_os_str() == "-") {
         bail!("the worst frames are read a second time, which standard input cannot do; give a file");
     }

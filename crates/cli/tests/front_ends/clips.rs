@@ -66,10 +66,22 @@ impl Clips {
     }
 
     fn encoded(&self) {
+        ["frames", "gap"].iter().for_each(|name| std::fs::create_dir(self.path(name)).unwrap());
         for (from, to, words) in [
             ("qcif_ref.y4m", "ref.mkv", &["-c:v", "ffv1"][..]),
             ("qcif_dis.y4m", "dis.mkv", &["-c:v", "ffv1"]),
             ("qcif_ref.y4m", "crf30.mp4", &["-c:v", "libx264", "-crf", "30"]),
+            ("qcif_ref.y4m", "bars.mkv", &["-vf", "pad=176:176:0:16", "-c:v", "ffv1"]),
+            ("qcif_ref.y4m", "bars_crf30.mp4", &["-vf", "pad=176:176:0:16", "-c:v", "libx264", "-crf", "30"]),
+            ("qcif_ref.y4m", "picture.png", &["-frames:v", "1"]),
+            ("qcif_ref.y4m", "picture.jpg", &["-frames:v", "1", "-update", "1"]),
+            ("qcif_ref.y4m", "frames/%03d.png", &[]),
+            ("qcif_ref.y4m", "gap/%03d.png", &[]),
+            (
+                "ref.mkv",
+                "two.mkv",
+                &["-map", "0:v", "-map", "0:v", "-c:v:0", "ffv1", "-c:v:1", "mpeg2video", "-q:v:1", "5"],
+            ),
             ("qcif_ref.y4m", "half.mp4", &["-vf", "scale=88:72", "-c:v", "libx264", "-crf", "20"]),
         ] {
             let made = Command::new("ffmpeg")
@@ -80,6 +92,7 @@ impl Clips {
                 .status();
             assert!(made.expect("ffmpeg is installed").success(), "{to}");
         }
+        std::fs::remove_file(self.path("gap/005.png")).unwrap();
     }
 
     /// A model file of the user's own.

@@ -29,6 +29,9 @@ fn arguments(request: &Request) -> Vec<String> {
     request.subsample.iter().for_each(|step| pair("--subsample", &step.to_string()));
     request.scale.iter().for_each(|scale| pair("--scale", scale));
     request.sync.iter().for_each(|sync| pair("--sync", sync));
+    for (name, value) in request.inputs.iter().map(|input| input.split_once('=').expect("NAME=VALUE")) {
+        args.push(format!("--{name}={value}"));
+    }
     if request.force {
         args.push("--force".to_owned());
     }

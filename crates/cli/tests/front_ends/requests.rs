@@ -18,6 +18,8 @@ pub struct Request {
     pub range: Option<[&'static str; 2]>,
     pub scale: Option<&'static str>,
     pub sync: Option<&'static str>,
+    /// What is done to the videos beforehand, as `NAME=VALUE`.
+    pub inputs: &'static [&'static str],
     pub force: bool,
     pub expect: Class,
 }
@@ -25,7 +27,8 @@ pub struct Request {
 impl Request {
     /// Whether a file has to be decoded.
     pub fn is_encoded(&self) -> bool {
-        self.videos.iter().any(|name| !name.ends_with(".y4m") && !name.ends_with(".yuv"))
+        let deinterlaced = self.inputs.iter().any(|input| input.starts_with("deinterlace"));
+        deinterlaced || self.videos.iter().any(|name| !name.ends_with(".y4m") && !name.ends_with(".yuv"))
     }
 }
 
@@ -41,6 +44,7 @@ const SMALL: Request = Request {
     range: None,
     scale: None,
     sync: None,
+    inputs: &[],
     force: false,
     expect: Class::Scored,
 };
@@ -59,6 +63,10 @@ const fn on(request: Request, videos: [&'static str; 2]) -> Request {
 
 const fn refused(request: Request, expect: Class) -> Request {
     Request { expect, ..request }
+}
+
+const fn treated(name: &'static str, inputs: &'static [&'static str]) -> Request {
+    Request { name, inputs, ..SMALL }
 }
 
 const MEDIUM: [&str; 2] = ["medium_ref.y4m", "medium_dis.y4m"];
@@ -143,7 +151,46 @@ pub const REQUESTS: &[Request] = &[
         Request { name: "Y4M scaled to the reference", scale: Some("reference"), ..SMALL },
         ["small_ref.y4m", "wide_dis.y4m"],
     ),
+    // What is done to the videos beforehand.
+    treated("Y4M, cropped", &["crop=64x48+16+8"]),
+    treated("Y4M, one cropped to the size of the other", &["crop=ref=64x48+0+0", "crop=dis=64x48+0+0"]),
+    treated("Y4M, a region", &["roi=48x32+2+4"]),
+    treated("Y4M, with an offset", &["offset=1"]),
+    on(treated("xpsnr at a declared rate", &["fps=60"]), ["small_ref.y4m", "small_dis.y4m"]),
+    Request {
+        name: "raw, cropped",
+        videos: ["raw_ref.yuv", "raw_dis.yuv"],
+        raw: Some(("96x64", "yuv420p")),
+        inputs: &["crop=64x48+16+8"],
+        ..SMALL
+    },
+    on(treated("encoded, cropped", &["crop=128x96+16+8"]), CODED),
+    on(treated("encoded, without black bars", &["crop=auto"]), ["bars.mkv", "bars_crf30.mp4"]),
+    on(treated("encoded, a region", &["roi=64x64+32+16"]), CODED),
+    on(treated("encoded, with an offset", &["offset=-2"]), CODED),
+    on(treated("a stream of several", &[]), ["two.mkv#v:0", "two.mkv#v:1"]),
+    on(treated("interlaced, deinterlaced", &["deinterlace=both"]), CODED),
+    on(treated("film grain off", &["grain=off"]), CODED),
+    on(treated("pictures", &[]), ["picture.png", "picture.jpg"]),
+    on(treated("numbered pictures", &["fps=25"]), ["frames/%03d.png", "crf30.mp4"]),
+    on(treated("a folder of pictures", &["fps=25"]), ["frames", "frames"]),
     // Wrong requests.
+    refused(treated("a region outside of the picture", &["roi=200x200+0+0"]), Class::Request),
+    refused(treated("a region that is none", &["roi=big"]), Class::Request),
+    refused(treated("an unknown side", &["crop=left=8x8+0+0"]), Class::Request),
+    refused(
+        Request {
+            name: "raw video cannot be deinterlaced",
+            videos: ["raw_ref.yuv", "raw_dis.yuv"],
+            raw: Some(("96x64", "yuv420p")),
+            inputs: &["deinterlace=both"],
+            ..SMALL
+        },
+        Class::Request,
+    ),
+    refused(treated("a crop inside of a chroma sample", &["crop=64x48+1+0"]), Class::Video),
+    refused(on(treated("a stream that is not there", &[]), ["two.mkv#v:0", "two.mkv#v:7"]), Class::Video),
+    refused(on(treated("pictures with a gap", &[]), ["gap", "gap"]), Class::Video),
     refused(model("unknown model", "v9"), Class::Request),
     refused(model("unknown version", "version=vmaf_v9"), Class::Request),
     refused(model("model without a source", "name=x"), Class::Request),

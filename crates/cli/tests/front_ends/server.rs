@@ -74,6 +74,7 @@ impl Server {
         put("frame_skip_dist", Some(json!(request.skip[1])));
         put("scale", request.scale.map(|scale| json!(scale)));
         put("sync", request.sync.map(|sync| json!(sync)));
+        put("input", (!request.inputs.is_empty()).then(|| json!(request.inputs)));
         put("force", request.force.then(|| json!(true)));
         if let Some((size, _)) = request.raw {
             let (width, height) = size.split_once('x').unwrap();

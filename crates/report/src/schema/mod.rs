@@ -12,7 +12,9 @@ use serde_json::Value;
 use crate::batch::BatchLine;
 use crate::bench::BenchReport;
 use crate::diff::DiffReport;
+use crate::migrate::MigrationReport;
 use crate::models::ModelListEntry;
+use crate::sampling::SampledReport;
 use crate::score::{FramesPage, FullScore, SummaryScore};
 use crate::worst::WorstList;
 
@@ -54,6 +56,11 @@ fn generated<T: JsonSchema>() -> Schema {
 
 /// The outputs of this crate.
 pub const OUTPUTS: &[OutputSchema] = &[
+    OutputSchema::of::<MigrationReport>("migrate", "The result of `visus migrate --json`."),
+    OutputSchema::of::<SampledReport>(
+        "sampled",
+        "The report of `visus score --within` and `--budget`: estimates from a sample of the frames.",
+    ),
     OutputSchema::of::<FullScore<'static>>(
         "score",
         "The report of `visus score --json`, `gate --json` and `merge`, of POST /v1/score and of vmaf_score in full detail.",

@@ -33,6 +33,14 @@ pub struct Sections {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<MediaSection>")]
     pub media: Option<Value>,
+    /// The region of the compared picture that was measured, as WIDTHxHEIGHT+X+Y; absent where it was the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub roi: Option<Value>,
+    /// Scores of both brought from HDR to SDR, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ToneMappedSection>")]
+    pub tone_mapped: Option<Value>,
     /// Sections that have no type here.
     #[serde(flatten)]
     #[schemars(skip)]
@@ -58,11 +66,37 @@ impl FromIterator<(String, Value)> for Sections {
                 "pairing" => sections.pairing = Some(value),
                 "conversions" => sections.conversions = Some(value),
                 "media" => sections.media = Some(value),
+                "roi" => sections.roi = Some(value),
+                "tone_mapped" => sections.tone_mapped = Some(value),
                 _ => drop(sections.other.insert(name, value)),
             }
         }
         sections
     }
+}
+
+/// Scores of an HDR pair that was brought to SDR.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ToneMappedSection {
+    /// How it was brought to SDR.
+    pub method: String,
+    /// The scores of each model.
+    pub scores: Vec<ToneMappedScore>,
+}
+
+/// What a model says of a tone-mapped pair.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ToneMappedScore {
+    /// The model's column.
+    pub model: String,
+    /// The mean of all frames.
+    pub mean: f64,
+    /// The harmonic mean of all frames.
+    pub harmonic_mean: f64,
+    /// The score that 5 % of the frames do not reach.
+    pub p5: f64,
+    /// The worst frame's score.
+    pub min: f64,
 }
 
 /// How much a finding weighs.

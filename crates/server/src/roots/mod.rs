@@ -123,6 +123,15 @@ impl Roots {
         Ok(Opened { path, file })
     }
 
+    /// Opens a folder of numbered pictures under a root: the folder itself, or that of a pattern such as `%04d.png`.
+    pub fn open_pictures(&self, name: &str) -> Result<(PathBuf, File), PathError> {
+        let path = self.resolve(name)?;
+        let pattern = path.file_name().is_some_and(|name| name.to_string_lossy().contains('%'));
+        let inside = if pattern { path.clone() } else { path.join("picture") };
+        let (folder, _) = walk::open_parent(&inside)?;
+        Ok((path, File::from(folder)))
+    }
+
     /// The same with the folder that the file lies in, opened, where the folder lies under a root too.
     pub fn open_beside(&self, name: &str) -> Result<(Opened, Option<walk::Folder>), PathError> {
         let path = self.resolve(name)?;

@@ -5,9 +5,11 @@ use visus_engine::{FeatureSpec, preset};
 use visus_media::Scale;
 use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
+use visus_scoring::inputs::named_stream;
 use visus_scoring::names::{self, OneModel, RequestedModel};
 use visus_scoring::{
-    Columns, ModelFile, Pairing, RequestError, RunOptions, ScoreRequest, Selection, Videos, cpu,
+    Columns, InputOptions, ModelFile, OpenedFile, Pairing, RequestError, RunOptions, ScoreRequest, Selection,
+    Video, Videos, cpu,
 };
 use visus_video::{Chroma, Format};
 
@@ -18,7 +20,7 @@ use crate::config::Config;
 use crate::engines::{MAX_MODEL_BYTES, Presets, ScoreTask, decoders, video};
 use crate::error::chain;
 use crate::report::Detail;
-use crate::roots::Roots;
+use crate::roots::{PathError, Roots};
 
 /// The model that is used if none is asked for.
 pub const DEFAULT_MODEL: &str = "version=vmaf_v0.6.1";
@@ -43,6 +45,7 @@ impl ScoreArgs {
         args.check_tiny()?;
         args.precision()?;
         args.scale()?;
+        args.inputs()?;
         args.missing_for_raw_names()?;
         Ok(args)
     }
@@ -88,13 +91,15 @@ impl ScoreArgs {
     /// Opens every file that is named and makes the task. Blocks; not for async threads.
     pub fn prepare(&self, roots: &Roots, config: &Config) -> Result<ScoreTask, ToolError> {
         let values = &self.values;
-        let open = |name: &str| roots.open(values.text(name).unwrap_or_default());
+        let open = |name: &str| open_video(values.text(name).unwrap_or_default(), roots, config);
         let (reference, distorted) = (open(self.names.reference())?, open(self.names.distorted())?);
+        let mut pairing = self.pairing(config)?;
+        pairing.inputs.stream = [reference.1, distorted.1];
         let videos = Videos {
             raw: self.raw_format()?,
-            reference: video(reference),
-            distorted: video(distorted),
-            pairing: self.pairing(config)?,
+            reference: reference.0,
+            distorted: distorted.0,
+            pairing,
             skip: ["frame_skip_ref", "frame_skip_dist"].map(|name| values.count(name).unwrap_or(0)),
         };
         self.check_against_headers(&videos)?;
@@ -124,7 +129,19 @@ impl ScoreArgs {
             force: values.flag("force"),
             hwaccel: None,
             decoders: decoders(config.launcher.clone(), config.limits.subprocess, config.limits.job),
+            inputs: self.inputs()?,
+            ..Pairing::default()
         })
+    }
+
+    /// What is done to the videos before they are compared.
+    fn inputs(&self) -> Result<InputOptions, ToolError> {
+        let mut options = InputOptions::default();
+        for text in self.values.texts("input") {
+            let set = options.set_pair(&text);
+            set.map_err(|error| ToolError::invalid("input", &json!(text), error.to_string()))?;
+        }
+        Ok(options)
     }
 
     fn format(&self) -> Option<(&'static str, libvmaf::Format)> {
@@ -214,6 +231,38 @@ impl ScoreArgs {
             self.values.texts("feature").iter().map(|text| requested_metric(text, roots)).collect();
         let predict = !self.values.flag("no_prediction");
         Ok(Selection { models, metrics: metrics?, columns: Columns::Libvmaf, predict })
+    }
+}
+
+/// A video within the allowed roots, and which of its streams.
+fn open_video(text: &str, roots: &Roots, config: &Config) -> Result<(Video, Option<u32>), ToolError> {
+    if text == "-" {
+        let text = "standard input belongs to the server's own protocol; give the path of a file".to_owned();
+        return Err(ToolError::Refused(text));
+    }
+    let refused = match roots.open(text) {
+        Ok(opened) => return Ok((video(opened), None)),
+        Err(refused) => refused,
+    };
+    if let Some((file, stream)) = named_stream(text) {
+        return Ok((video(roots.open(file)?), Some(stream)));
+    }
+    match refused {
+        PathError::NotRegular(_) | PathError::Absent(_) => {
+            let Ok((name, folder)) = roots.open_pictures(text) else { return Err(refused.into()) };
+            // Links in the folder could lead out of the roots; only the kernel can keep a decoder from following them.
+            if config.launcher.is_none() || visus_child::Protections::detect().landlock == 0 {
+                let text = "numbered pictures are refused here: this machine cannot confine a decoder to their folder \
+                            (Landlock); make one file of them";
+                return Err(ToolError::Refused(text.to_owned()));
+            }
+            let opened = OpenedFile::new(&folder, &name).map_err(|error| ToolError::failed(&error))?;
+            let sequence = visus_media::Sequence::in_opened(opened.path(), &name);
+            sequence
+                .map_err(|error| ToolError::Refused(format!("{refused}; as numbered pictures: {error}")))?;
+            Ok((Video::Folder { name, folder }, None))
+        }
+        refused => Err(refused.into()),
     }
 }
 

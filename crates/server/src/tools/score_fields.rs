@@ -110,18 +110,19 @@ const RAW: &[Field] = &[
 
 /// How encoded videos are brought together.
 const PAIRING: &[Field] = &[
-    Field::new("sync", Kind::Word(&["full", "offset", "off"]), "How frames of encoded files are paired.")
+    Field::new("sync", Kind::Word(&["full", "offset", "off"]), "How encoded frames are paired.")
         .default("\"full\""),
-    Field::new("scale", Kind::Text, "Encoded files of two sizes: auto, reference, off or WxH.")
-        .default("\"auto\""),
+    Field::new("scale", Kind::Text, "For two sizes: auto, reference, off or WxH.").default("\"auto\""),
     Field::new("scaler", Kind::Word(&["bicubic", "keys", "lanczos", "bilinear"]), "The scaling kernel.")
         .default("\"bicubic\""),
     Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
+    Field::new("input", Kind::Texts { most: 16 }, "NAME=VALUE: crop, roi, fps, offset, deinterlace, grain.")
+        .example("[\"crop=ref=1920x800+0+140\"]"),
 ];
 
 /// What every scoring tool lists.
 const COMMON: &[Field] = &[
-    Field::new("model", Kind::Text, "'version=NAME' or 'path=FILE'; 'auto' picks by size. See list_models.")
+    Field::new("model", Kind::Text, "'version=NAME', 'path=FILE' or 'auto'. See list_models.")
         .default("\"version=vmaf_v0.6.1\""),
     Field::new("feature", Kind::Texts { most: 64 }, "More metrics, as 'psnr'. See list_extractors."),
     Field::new("frame_cnt", AT_LEAST_1, "Frames at most."),

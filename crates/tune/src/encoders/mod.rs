@@ -1,9 +1,11 @@
 //! Encoders: what each one's quality knob is called, how far it goes, and the arguments that ffmpeg needs.
 
 mod detect;
+mod quality;
 
 pub(crate) use detect::reason;
 pub use detect::{Available, Detector};
+pub use quality::Quality;
 
 use crate::TuneError;
 
@@ -17,11 +19,13 @@ pub struct Knob {
     pub higher_is_better: bool,
     /// Where a search begins.
     pub start: i32,
+    /// Settings for each whole number: 1, 2 or 4.
+    pub steps: u32,
 }
 
 impl Knob {
     const fn new(name: &'static str, min: i32, max: i32, start: i32) -> Self {
-        Self { name, min, max, higher_is_better: false, start }
+        Self { name, min, max, higher_is_better: false, start, steps: 1 }
     }
 
     const fn higher_is_better(mut self) -> Self {
@@ -31,28 +35,47 @@ impl Knob {
 
     /// What a step is usually worth near a good quality, in points of VMAF: scales of 64 steps have smaller ones.
     pub fn slope(&self) -> f64 {
-        match self.last() {
+        let whole = match self.max.abs_diff(self.min) {
             0..=10 => 3.0,
             11..=55 => 0.9,
             56..=120 => 0.4,
             _ => 0.15,
-        }
+        };
+        whole / f64::from(self.steps)
     }
 
     /// The coarsest position; the finest is 0.
     pub fn last(&self) -> u32 {
-        self.max.abs_diff(self.min)
+        self.max.abs_diff(self.min) * self.steps
+    }
+
+    /// The same setting in finer steps.
+    pub const fn in_steps(mut self, steps: u32) -> Self {
+        self.steps = steps;
+        self
     }
 
     /// The value at a position that counts from the finest.
-    pub fn value(&self, position: u32) -> i32 {
-        let step = i32::try_from(position.min(self.last())).unwrap_or(0);
-        if self.higher_is_better { self.max - step } else { self.min + step }
+    pub fn value(&self, position: u32) -> Quality {
+        let step = i32::try_from(position.min(self.last())).unwrap_or(0) * self.size();
+        let (min, max) = self.ends();
+        Quality::of_quarters(if self.higher_is_better { max - step } else { min + step })
     }
 
-    pub fn position(&self, value: i32) -> u32 {
-        let value = value.clamp(self.min, self.max);
-        if self.higher_is_better { self.max.abs_diff(value) } else { value.abs_diff(self.min) }
+    pub fn position(&self, value: impl Into<Quality>) -> u32 {
+        let (min, max) = self.ends();
+        let value = value.into().quarters().clamp(min, max);
+        let away = if self.higher_is_better { max.abs_diff(value) } else { value.abs_diff(min) };
+        away / self.size().unsigned_abs()
+    }
+
+    fn ends(&self) -> (i32, i32) {
+        (Quality::from(self.min).quarters(), Quality::from(self.max).quarters())
+    }
+
+    /// Quarters in a step.
+    fn size(&self) -> i32 {
+        quality::PARTS / i32::try_from(self.steps.clamp(1, 4)).unwrap_or(1)
     }
 }
 
@@ -114,6 +137,8 @@ pub struct Adapter {
     pub aliases: &'static [&'static str],
     /// Megapixels per second that it usually does at its usual speed: software on one core, a device as a whole.
     pub megapixels_per_second: f64,
+    /// The quality setting may be a fraction.
+    pub fractional: bool,
     pub(crate) version: VersionSource,
     /// An option and its value without which encodes with different settings do not make one stream.
     pub(crate) join: Option<(&'static str, &'static str)>,
@@ -140,6 +165,7 @@ const fn adapter(name: &'static str, codec: &'static str, knob: Knob, turn: Turn
         hardware: false,
         aliases: &[],
         megapixels_per_second: DEVICE_SPEED,
+        fractional: false,
         version: VersionSource::Ffmpeg,
         join: None,
         turn,
@@ -179,6 +205,11 @@ impl Adapter {
         self
     }
 
+    const fn fractional(mut self) -> Self {
+        self.fractional = true;
+        self
+    }
+
     const fn gop(mut self, gop: Gop) -> Self {
         self.gop = gop;
         self
@@ -200,12 +231,14 @@ const HVC1: &[&str] = &["-tag:v", "hvc1"];
 pub static ADAPTERS: &[Adapter] = &[
     software("libx264", "h264", Knob::new("crf", 0, 51, 24), Turn::Option("-crf"), 25.0)
         .aliases(&["x264"])
+        .fractional()
         .speed("-preset", "medium")
         .gop(Gop::X264)
         .version(VersionSource::Stream)
         .join("x264-params", "stitchable=1"),
     software("libx265", "hevc", Knob::new("crf", 0, 51, 26), Turn::Option("-crf"), 6.0)
         .aliases(&["x265"])
+        .fractional()
         .speed("-preset", "medium")
         .always(HVC1)
         .gop(Gop::X265)
@@ -282,9 +315,9 @@ pub struct Choices {
 
 impl Adapter {
     /// The arguments that choose this encoder and its quality, without input and output.
-    pub fn arguments(&self, quality: i32, choices: &Choices) -> Vec<String> {
+    pub fn arguments(&self, quality: impl Into<Quality>, choices: &Choices) -> Vec<String> {
         let mut args = vec!["-c:v".to_owned(), self.name.to_owned()];
-        args.extend(self.quality_arguments(quality));
+        args.extend(self.quality_arguments(quality.into()));
         if let Some(speed) = &self.speed {
             args.extend([
                 speed.option.to_owned(),
@@ -300,7 +333,7 @@ impl Adapter {
         args
     }
 
-    fn quality_arguments(&self, quality: i32) -> Vec<String> {
+    fn quality_arguments(&self, quality: Quality) -> Vec<String> {
         let quality = quality.to_string();
         let words: &[&str] = match self.turn {
             Turn::Option(option) => &[option, &quality],
@@ -443,13 +476,14 @@ mod tests {
 
     #[test]
     fn positions_count_from_the_finest() {
-        let crf = by_name("libx264").unwrap().knob;
-        assert_eq!((crf.value(0), crf.value(23), crf.last(), crf.position(51)), (0, 23, 51, 51));
-        let quality = by_name("hevc_videotoolbox").unwrap().knob;
-        assert_eq!(
-            (quality.value(0), quality.value(99), quality.last(), quality.position(65)),
-            (100, 1, 99, 35)
-        );
+        let ends = |knob: &Knob, position: u32| (knob.value(0), knob.value(position), knob.last());
+        let crf = by_name("libx264").unwrap().knob.in_steps(1);
+        assert_eq!(ends(&crf, 23), (Quality::from(0), Quality::from(23), 51));
+        assert_eq!(crf.position(51), 51);
+        assert_eq!(crf.in_steps(4).value(23), Quality::of_quarters(23));
+        let quality = by_name("hevc_videotoolbox").unwrap().knob.in_steps(1);
+        assert_eq!(ends(&quality, 99), (Quality::from(100), Quality::from(1), 99));
+        assert_eq!(quality.position(65), 35);
         for adapter in ADAPTERS {
             let knob = &adapter.knob;
             assert!((knob.min..=knob.max).contains(&knob.start), "{}", adapter.name);

@@ -132,7 +132,7 @@ pub fn tune(
     let label = settings.adapter.name.to_owned();
     let version = available.version.clone();
     let bench = Bench { source, recipe, available, judge, label };
-    let mut curve = Curve { lab, bench, windows: Vec::new(), pooling: settings.pooling };
+    let mut curve = Curve::new(lab, bench, Vec::new(), settings.pooling);
     let rows = rows(&mut curve, shots, settings, sink)?;
     let mut plan = ShotPlan {
         src: source.path.display().to_string(),
@@ -226,7 +226,7 @@ fn row(
     // A shot that cannot meet the target gets the best there is.
     let best = found.best().or_else(|| found.samples.iter().max_by(|a, b| a.score.total_cmp(&b.score)));
     if let Some(Sample { crf, bitrate_kbps, vmaf_score, .. }) = best.map(|best| &best.detail) {
-        row.crf = *crf;
+        row.crf = crf.whole();
         row.bitrate_kbps = Some(*bitrate_kbps);
         row.predicted_vmaf = Some(*vmaf_score);
     }
@@ -330,7 +330,7 @@ fn measure(
         bytes: made.facts.video_bytes,
         bitrate_kbps: made.facts.kbps(),
         predicted_vmaf: predicted / all.max(1.0),
-        achieved_vmaf: curve.pooling.pool(&scores),
+        achieved_vmaf: curve.pooling.pool(scores.first().map_or(&[], Vec::as_slice)),
         codecs: made.facts.codecs.clone(),
     })
 }

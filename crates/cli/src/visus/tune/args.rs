@@ -87,21 +87,28 @@ pub struct CacheArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   visus search film.mkv --target 95 --encoder libsvtav1
+  visus search film.mkv --target mean=95 --target p5=90 --target 'cambi<5'
+  visus search film.mkv --target ssimulacra2=80 --encoder libaom-av1
   visus search film.mkv --target 93 --pool p5 --encoder libx265 --preset slow -o film.mp4
   visus search clip.yuv --size 1920x1080 --pix-fmt yuv420p --rate 25 --target 90 --max-size 20M")]
 pub struct SearchArgs {
     #[command(flatten)]
     pub source: SourceArgs,
 
-    /// The score to reach
-    #[arg(short, long)]
-    pub target: f64,
+    /// What to reach, all of it: a score (95), a pooling (p5=90), another metric (ssimulacra2=80, xpsnr=40, psnr=42,
+    /// cambi<5), or both (psnr.p5=38); repeatable
+    #[arg(short, long = "target", value_name = "TARGET", required = true)]
+    pub targets: Vec<String>,
+
+    /// Steps of the quality setting, where the encoder takes fractions (x264, x265): 1, 0.5 or 0.25
+    #[arg(long, value_name = "SIZE", default_value = "0.25", value_parser = ["1", "0.5", "0.25"])]
+    pub step: String,
 
     /// The encoder, by ffmpeg's name
     #[arg(short, long, default_value = "libx264")]
     pub encoder: String,
 
-    /// How far the whole encode may be from the target before the setting is corrected
+    /// How far the whole encode may be from the target before the setting is corrected, in points of VMAF
     #[arg(long, default_value_t = 0.5)]
     pub tolerance: f64,
 
