@@ -204,7 +204,14 @@ fn a_batch_pairs_each_encode() {
     let calls = std::fs::read_to_string(path.join("calls")).unwrap();
     let readings =
         |name: &str| calls.lines().filter(|call| call.contains(name) && !call.contains("scale=")).count();
-    assert_eq!((readings("ref.mkv"), readings("whole.mkv")), (1, 1), "{calls}");
+    // Doubtful pairs are scored once more with their alternatives.
+    let is_rescored = |line: &&Value| {
+        let text = line["pairing"].to_string();
+        let mut scores = text.match_indices("\"alternative_score\":");
+        scores.any(|(at, key)| !text[at + key.len()..].starts_with("null"))
+    };
+    let again = lines.iter().filter(is_rescored).count();
+    assert_eq!((readings("ref.mkv"), readings("whole.mkv")), (1 + again, 1), "{calls}");
 }
 
 #[cfg(target_os = "linux")]

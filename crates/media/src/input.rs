@@ -57,7 +57,9 @@ impl Input {
 
 fn begins_as_y4m(path: &Path) -> bool {
     let mut magic = [0; 8];
-    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == b"YUV4MPEG"
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+        && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && &magic == b"YUV4MPEG"
 }
 
 #[cfg(test)]

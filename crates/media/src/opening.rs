@@ -215,10 +215,12 @@ const MAGIC: [(&[u8], usize, &str); 12] = [
 impl Opening {
     /// Of a file, by its first bytes.
     pub fn file(path: &Path) -> Self {
+        let first = beginning(path);
         let mut start = [0; 16];
-        let _ = File::open(path).and_then(|mut file| file.read(&mut start));
-        // An animation has pictures in time, which a demuxer for one picture does not know.
-        let animated = start.starts_with(b"\x89PNG") && begins_with_animation(path);
+        let known = first.len().min(start.len());
+        start[..known].copy_from_slice(&first[..known]);
+        // An animation has pictures in time, which a demuxer for one picture does not know. It says so before its first one.
+        let animated = first.starts_with(b"\x89PNG") && first.windows(4).any(|bytes| bytes == b"acTL");
         let magic = |(bytes, at, _): &&(&[u8], usize, &str)| start[*at..].starts_with(bytes);
         let kind = match MAGIC.iter().find(magic) {
             Some((_, _, demuxer)) if !animated => Kind::Picture(demuxer),
@@ -307,11 +309,13 @@ impl Opening {
     }
 }
 
-/// Whether a PNG file says of itself that it is animated, which it does before its first picture.
-fn begins_with_animation(path: &Path) -> bool {
+/// The first bytes of a regular file. A pipe would have to be waited for.
+fn beginning(path: &Path) -> Vec<u8> {
     let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
-    read.is_ok() && start.windows(4).any(|bytes| bytes == b"acTL")
+    if path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        let _ = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    }
+    start
 }
 
 #[cfg(test)]

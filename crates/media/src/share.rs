@@ -97,7 +97,7 @@ mod tests {
                 reference: at,
                 distorted: at,
                 doubt: doubtful.then_some(Alternative::Shift(1)),
-                rescored: doubtful.then(|| [90.0 + 0.1 * at as f64, 80.3 + 0.7 * at as f64]),
+                rescored: doubtful.then_some([90.0 + 0.1 * at as f64, 80.3 + 0.7 * at as f64]),
                 ..Noted::default()
             }
         };

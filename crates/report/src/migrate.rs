@@ -294,8 +294,10 @@ mod tests {
             (0..9).map(|n| encode("r", &n.to_string(), 80.0 + f64::from(n), 80.0 + f64::from(n))).collect();
         encodes.push(encode("r", "odd", 90.0, 82.0));
         encodes.push(encode("other", "far", 95.0, 70.0));
-        let mapping = fit(&encodes).unwrap();
-        assert_eq!(outliers(&encodes, &mapping)[0].distorted, "far");
+        let along = |n: i32| encode("r", &n.to_string(), f64::from(70 + n), f64::from(70 + n));
+        let mut many: Vec<_> = (0..30).map(along).collect();
+        many.push(encode("r", "far", 85.0, 70.0));
+        assert_eq!(outliers(&many, &fit(&many).unwrap())[0].distorted, "far");
         let found = disagreements(&encodes);
         assert!(
             found.iter().all(|pair| pair.old_prefers == "odd"),

@@ -13,6 +13,9 @@ use visus_video::{Region, Source};
 use crate::range::Moment;
 use crate::{RequestError, ScoreError};
 
+/// What was done to each side, in words.
+type Conversions = Vec<(Side, String)>;
+
 /// What is done to both videos before they are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputOptions {
@@ -81,7 +84,7 @@ impl InputOptions {
         &self,
         source: Box<dyn Source>,
         side: Side,
-    ) -> Result<(Box<dyn Source>, Vec<(Side, String)>), ScoreError> {
+    ) -> Result<(Box<dyn Source>, Conversions), ScoreError> {
         let place = usize::from(side == Side::Distorted);
         let rate = self.frame_rate[place].map(|rate| rate.0);
         let declared = rate.map(|(num, den)| format!("declared to have {num}/{den} frames per second"));

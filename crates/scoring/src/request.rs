@@ -122,8 +122,9 @@ pub struct RunOptions {
     pub to: Option<Moment>,
     pub level: Level,
     pub backend: BackendRequest,
-    /// Look for faults that models do not see, see [`Faults`](crate::Faults).
-    pub detectors: bool,
+    /// Whether to look for faults that models do not see, see [`Faults`](crate::Faults). `None`: in encoded video, where that
+    /// costs little beside decoding.
+    pub detectors: Option<bool>,
 }
 
 impl RunOptions {
@@ -142,7 +143,7 @@ impl RunOptions {
             to: None,
             level,
             backend,
-            detectors: true,
+            detectors: None,
         }
     }
 

@@ -87,7 +87,7 @@ pub fn score_resolved(
     let side = again.map(|videos| tone_mapped(*videos, &scored.pair, &plan, options, cancel)).transpose()?;
     let backend_requested = options.backend.to_string();
     let Scored { outcome, facts: [reference, distorted], totals, part, pair, faults } = scored;
-    if options.detectors && outcome.backend.device.is_some() {
+    if looks(options, &pair) && outcome.backend.device.is_some() {
         notes.push(NOT_OBSERVED.to_owned());
     }
     Ok(ScoreResult {
@@ -161,6 +161,7 @@ pub fn score_with_plan(
     let mut facts = [InputFacts::of(&*reference), InputFacts::of(&*distorted)];
     facts.iter_mut().for_each(|facts| facts.file = pair.name(&facts.file));
     let totals = [reference.total_frames(), distorted.total_frames()];
+    let options = &RunOptions { detectors: Some(looks(options, &pair)), ..options.clone() };
     let result = run_engine(plan, [reference, distorted], options, skip, cancel, sink);
     let Ran { outcome, part, faults } = result.map_err(|error| pair.reworded(error))?;
     let ended = match (&part, options.frames) {
@@ -213,8 +214,13 @@ pub fn run_sources(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> Result<Outcome, ScoreError> {
-    let options = RunOptions { detectors: false, ..options.clone() };
+    let options = RunOptions { detectors: Some(false), ..options.clone() };
     run_engine(plan, [reference, distorted], &options, [0, 0], cancel, sink).map(|ran| ran.outcome)
+}
+
+/// Whether detectors look at this pair.
+fn looks(options: &RunOptions, pair: &PairInfo) -> bool {
+    options.detectors.unwrap_or(pair.control().is_some())
 }
 
 /// What the engine and the detectors beside it gave.
@@ -235,7 +241,7 @@ fn run_engine(
     let range = options.range(reference.frame_rate())?;
     let (from, to) = range.unwrap_or((0, options.frames));
     let format = *reference.format();
-    let observer = options.detectors.then(|| Arc::new(FaultObserver::new(&format, from, to)));
+    let observer = (options.detectors == Some(true)).then(|| Arc::new(FaultObserver::new(&format, from, to)));
     let settings = Settings {
         observer: observer.clone().map(|observer| observer as Arc<dyn PairObserver>),
         ..options.settings(skip)?

@@ -1,7 +1,6 @@
 //! Tuning: encoders, the search for a quality, comparison of encoders, ladders and plans per shot.
 
 #![forbid(unsafe_code)]
-#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make files of their own"))]
 
 pub mod bd;
 pub mod cache;

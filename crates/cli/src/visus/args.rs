@@ -140,8 +140,12 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FRAME|TIME", conflicts_with = "frames", help_heading = "Run")]
     pub from: Option<Moment>,
 
-    /// Do not look for faults that models do not see: levels, colour, frame order, overlays, damage, …
+    /// Look for faults that models do not see (levels, colour, frame order, overlays, damage, …) in Y4M and raw video, too
     #[arg(long, help_heading = "Run")]
+    pub detectors: bool,
+
+    /// Do not look for such faults in encoded video either
+    #[arg(long, conflicts_with = "detectors", help_heading = "Run")]
     pub no_detectors: bool,
 
     /// Stop before this frame
@@ -243,7 +247,11 @@ impl ScoreArgs {
             pairing: self.media.pairing(),
             skip: [self.skip_ref, self.skip_dis],
         };
-        let detectors = !self.no_detectors;
+        let detectors = match (self.detectors, self.no_detectors) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
         let options = RunOptions { from: self.from, to: self.to, detectors, ..self.run.options()? };
         Ok(ScoreRequest { videos, selection: self.selection.parse()?, options })
     }

@@ -63,7 +63,7 @@ fn measure(args: &FeaturesArgs, recipe: &Recipe, pair: &Pair) -> Result<Outcome>
         skip: [0, 0],
     };
     let selection = Selection::parse(args.models.iter().map(String::as_str), [], Columns::Libvmaf)?;
-    let options = RunOptions { detectors: false, ..args.run.options()? };
+    let options = RunOptions { detectors: Some(false), ..args.run.options()? };
     let videos = score::open(videos, &selection, &Cancel::new())?;
     let scored = score::under_bar(args.run.quiet, |bar| {
         let scored = score_with_plan(videos, &recipe.plan, &options, &Cancel::new(), bar)?;

@@ -17,7 +17,7 @@ use super::score::{self, print_all, write_to};
 const EXAMPLES: &str = "\
 The limits apply to the first model.
 
-Exit codes: 0 all limits hold, 1 a limit is violated, 2 nothing could be measured (--junit has the class of the
+Exit codes: 0 all limits hold, 1 a limit is violated, 2 nothing could be measured (--junit has the class of the \
 refusal: request, not_comparable, video or failed).
 
 Examples:

@@ -154,7 +154,7 @@ fn class_in_junit(clips: &Clips, output: &Output) -> Class {
     match report.split("<error type=\"").nth(1).and_then(|rest| rest.split('"').next()) {
         Some(class) => named(class),
         None => {
-            assert!(common::stderr(output).contains("Usage"), "{}", common::stderr(output));
+            assert!(common::stderr(output).contains("try '--help'"), "{}", common::stderr(output));
             Class::Request
         }
     }

@@ -214,7 +214,9 @@ fn widen(narrow: &[f32], wide: &mut [f32]) {
     for ((pair, at), next) in pairs.iter_mut().zip(narrow).zip(narrow[1..].iter().chain([&last])) {
         *pair = [0.5 * (at + at), 0.5 * (at + next)];
     }
-    if let ([single], Some(at)) = (rest, narrow.get(pairs.len())) {
+    // Odd widths may have half a chroma sample more or less.
+    if let [single] = rest {
+        let at = narrow.get(pairs.len()).unwrap_or(&last);
         *single = 0.5 * (at + at);
     }
 }

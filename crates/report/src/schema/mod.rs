@@ -56,11 +56,6 @@ fn generated<T: JsonSchema>() -> Schema {
 
 /// The outputs of this crate.
 pub const OUTPUTS: &[OutputSchema] = &[
-    OutputSchema::of::<MigrationReport>("migrate", "The result of `visus migrate --json`."),
-    OutputSchema::of::<SampledReport>(
-        "sampled",
-        "The report of `visus score --within` and `--budget`: estimates from a sample of the frames.",
-    ),
     OutputSchema::of::<FullScore<'static>>(
         "score",
         "The report of `visus score --json`, `gate --json` and `merge`, of POST /v1/score and of vmaf_score in full detail.",
@@ -75,6 +70,11 @@ pub const OUTPUTS: &[OutputSchema] = &[
     OutputSchema::of::<DiffReport>("diff", "The answer of `visus diff --json`."),
     OutputSchema::of::<Vec<ModelListEntry>>("models", "The answer of `visus models --json`."),
     OutputSchema::of::<BenchReport>("bench", "The file of `visus bench --json FILE`."),
+    OutputSchema::of::<SampledReport>(
+        "sampled",
+        "The report of `visus score --within` and `--budget`: estimates from a sample of the frames.",
+    ),
+    OutputSchema::of::<MigrationReport>("migrate", "The result of `visus migrate --json`."),
 ];
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ pub struct FullScore<'a> {
     mismatched_model_warning: Option<&'a str>,
     /// What else one should know.
     notes: Vec<&'a str>,
-    /// Faults of the distorted video that the scores do not show, or do not name; null where nobody looked for them.
+    /// Faults of the distorted video that the scores do not show, or do not name; absent where nobody looked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<&'a [FaultWarning]>,
     /// Pairs of frames that were scored.
     frame_count: u64,

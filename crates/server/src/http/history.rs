@@ -18,6 +18,9 @@ use crate::jobs::Status;
 use crate::report::ScoreReport;
 use crate::{Started, blocking};
 
+/// Makes a download out of a stored report.
+type Conversion = fn(Vec<u8>) -> Option<Vec<u8>>;
+
 type Id = Result<Path<String>, PathRejection>;
 
 /// Arguments that name files, of scores and of tuning tools.
@@ -161,7 +164,7 @@ pub async fn report(
 ) -> Result<Response, Answer> {
     let Query(wanted) = wanted.map_err(|error| Answer::bad_request(error.body_text()))?;
     let (history, entry) = entry(&app, id)?;
-    let (kind, make): (_, fn(Vec<u8>) -> Option<Vec<u8>>) = match wanted.format.as_deref().unwrap_or("json") {
+    let (kind, make): (_, Conversion) = match wanted.format.as_deref().unwrap_or("json") {
         "json" => ("application/json", Some),
         "csv" => ("text/csv; charset=utf-8", |bytes| {
             csv(&Record::from_json(&serde_json::from_slice(&bytes).ok()?).ok()?)

@@ -20,6 +20,7 @@ pub struct Listed {
 
 impl Roots {
     /// The allowed roots that exist, with whether each is a folder.
+    #[expect(clippy::disallowed_methods, reason = "the operator names the roots")]
     pub fn existing(&self) -> Vec<(PathBuf, bool)> {
         let kind = |root: &PathBuf| {
             let facts = std::fs::symlink_metadata(root).ok()?;

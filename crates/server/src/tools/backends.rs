@@ -111,9 +111,9 @@ struct EngineVersion {
 struct Probe {
     /// The backend.
     backend: String,
-    /// Whether the engine has it.
+    /// The engine has it.
     compiled_in: bool,
-    /// Whether a finite score came back.
+    /// A finite score came back.
     runtime_healthy: bool,
     /// How long it took.
     latency_ms: Option<f64>,

@@ -53,12 +53,10 @@ pub const COMPARE_MODELS: Tool = Tool {
 const TABLE: Field = Field::new("features", Kind::Text, "Table (.parquet, .csv) with mos, features and key.")
     .required()
     .example("\"features.parquet\"");
-const SPLIT: Field = Field::new("split", Kind::Text, "train, val, test (by a hash of the row's key) or all.")
-    .default("\"test\"");
+const SPLIT: Field = Field::new("split", Kind::Text, "train, val, test (by key) or all.").default("\"test\"");
 const INPUT: Field = Field::new("input_name", Kind::Text, "Input of ONNX models.").default("\"features\"");
 const BOOTSTRAP: Field =
-    Field::new("bootstrap", Kind::Whole { min: 0, max: 10_000 }, "Resamples for 95 % intervals.")
-        .default("1000");
+    Field::new("bootstrap", Kind::Whole { min: 0, max: 10_000 }, "Resamples for intervals.").default("1000");
 
 const EVALUATE_FIELDS: &[Field] = &[
     Field::new("model", Kind::Text, "Path (.onnx, .json) or built-in name.")

@@ -142,7 +142,7 @@ pub(crate) const NO_FIELDS: &[Field] = &[];
 
 /// The argument of every tool that can run in the background.
 pub(crate) const BACKGROUND: Field =
-    Field::new("background", Kind::Flag, "Return a job_id at once.").default("false");
+    Field::new("background", Kind::Flag, "Return a job_id.").default("false");
 
 /// The argument of lists that are shortened for agents.
 pub(crate) const LIST_DETAIL: Field =

@@ -68,7 +68,7 @@ fn never_null(schema: &mut Schema) {
 
 /// The schema of a tool whose work is a job. In the background it answers with the job alone.
 pub fn with_job_fields(mut schema: Schema, in_background: bool) -> Schema {
-    let mut fields = vec![("job_id", "Id of the job.")];
+    let mut fields = vec![("job_id", "The job.")];
     if in_background {
         fields.extend([("status", "Of a background job."), ("message", "What to do next.")]);
         schema.insert("required".to_owned(), json!(["job_id"]));

@@ -76,7 +76,7 @@ struct ScoreAnswer {
     pooled_metrics: Map<String, Value>,
     /// Lowest scores first.
     worst_frames: Vec<Value>,
-    /// The second with the lowest mean.
+    /// The lowest second.
     worst_second: Value,
     /// Lowest scores over time.
     curve: Map<String, Value>,
@@ -84,14 +84,14 @@ struct ScoreAnswer {
     series: Map<String, Value>,
     /// detail 'full': every frame.
     frames: Vec<Value>,
-    /// Encoded files: can the score be trusted?
+    /// Can the score be trusted?
     comparability: Map<String, Value>,
     /// Faults that the score does not show.
     warnings: Vec<Value>,
-    /// Warnings and advice.
+    /// Advice.
     notes: Vec<Value>,
     /// What made the score.
     provenance: Map<String, Value>,
-    /// Resource of the whole report.
+    /// The whole report.
     report: String,
 }

@@ -102,10 +102,10 @@ pub(super) const RAW_NAMES: [&str; 4] = ["width", "height", "pixfmt", "bitdepth"
 
 /// The format of raw video.
 const RAW: &[Field] = &[
-    Field::new("width", AT_LEAST_1, "Raw files only.").example("1920"),
-    Field::new("height", AT_LEAST_1, "Raw files only.").example("1080"),
-    Field::new("pixfmt", Kind::Word(&PIXEL_FORMATS), "Raw files only: chroma.").example("\"420\""),
-    Field::new("bitdepth", Kind::Choice(&[8, 10, 12, 16]), "Raw files only.").example("8"),
+    Field::new("width", AT_LEAST_1, "Raw only.").example("1920"),
+    Field::new("height", AT_LEAST_1, "Raw only.").example("1080"),
+    Field::new("pixfmt", Kind::Word(&PIXEL_FORMATS), "Raw only: chroma.").example("\"420\""),
+    Field::new("bitdepth", Kind::Choice(&[8, 10, 12, 16]), "Raw only.").example("8"),
 ];
 
 /// How encoded videos are brought together.
@@ -113,8 +113,7 @@ const PAIRING: &[Field] = &[
     Field::new("sync", Kind::Word(&["full", "offset", "off"]), "How encoded frames are paired.")
         .default("\"full\""),
     Field::new("scale", Kind::Text, "For two sizes: auto, reference, off or WxH.").default("\"auto\""),
-    Field::new("scaler", Kind::Word(&["bicubic", "keys", "lanczos", "bilinear"]), "The scaling kernel.")
-        .default("\"bicubic\""),
+    Field::new("scaler", Kind::Word(&["bicubic", "keys", "lanczos", "bilinear"]), "The scaling kernel."),
     Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
     Field::new("input", Kind::Texts { most: 16 }, "NAME=VALUE: crop, roi, fps, offset, deinterlace, grain.")
         .example("[\"crop=ref=1920x800+0+140\"]"),

@@ -49,7 +49,7 @@ const MOST_PICTURE: usize = 150_000;
 /// The arguments: those of either way of scoring, and how many frames.
 fn fields() -> &'static [Field] {
     static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
-        let count = Field::new("n", Kind::Whole { min: 1, max: MOST }, "How many frames to show.");
+        let count = Field::new("n", Kind::Whole { min: 1, max: MOST }, "How many.");
         either(count.default("5").refusal("'n' must be between 1 and 32 (schema maximum); got "))
     });
     &FIELDS
@@ -60,17 +60,17 @@ fn fields() -> &'static [Field] {
 struct WorstAnswer {
     /// Null: measurements describe the frames, not a model.
     model_id: Option<String>,
-    /// Those with a fault that detectors name, then the lowest scores.
+    /// Named faults first, then lowest scores.
     frames: Vec<WorstEntry>,
     /// Name of the score.
     score: String,
     /// Model that scored.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// Faults of the video that the score does not show, or does not name, with their frames.
+    /// Faults that the score does not show.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// Warnings and advice.
+    /// Advice.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     /// What is known of a pair of encoded files.

@@ -114,7 +114,8 @@ fn a_job_is_seen_followed_and_ended() {
     assert_eq!(ended.status, 200);
     ended.checked();
     let events = String::from_utf8(follower.chunks()).unwrap();
-    assert!(events.starts_with("event: progress\ndata: {\"job_id\":"), "{events}");
+    assert!(events.starts_with("event: progress\nid: "), "{events}");
+    assert!(events.contains("\ndata: {\"job_id\":"), "{events}");
     assert!(events.contains("event: cancelled\n"), "{events}");
     assert_eq!(served.get(&path).checked()["status"], "cancelled");
 }

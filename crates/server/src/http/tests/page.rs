@@ -123,7 +123,7 @@ fn frames_are_shown_until_the_file_changes() {
     ask("6", "reference").error(404);
     ask("x", "reference").error(400);
     ask("1", "left").error(400);
-    ask("1?width=4", "reference").error(400);
+    ask("1", "reference?width=4").error(400);
     std::fs::OpenOptions::new().append(true).open(clips.path("ref.y4m")).unwrap().write_all(b"x").unwrap();
     assert!(ask("3", "reference").error(400).contains("has changed since"));
 }

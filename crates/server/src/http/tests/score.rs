@@ -170,7 +170,8 @@ fn paths() {
     assert!(with(&absent.to_string_lossy()).contains("absent.y4m"));
     let folder = clips.path("folder");
     std::fs::create_dir(&folder).unwrap();
-    assert!(with(&folder.to_string_lossy()).contains("not a regular file"));
+    let empty = with(&folder.to_string_lossy());
+    assert!(empty.contains("picture") || empty.contains("regular file"), "{empty}");
     let model = clips.score(&[("model", json!("path=/etc/passwd"))]).error(400);
     assert!(model.contains("not under an allowlisted root"), "{model}");
 }

@@ -27,7 +27,7 @@ pub struct CompareAnswer {
 /// A ladder.
 #[derive(Serialize, JsonSchema)]
 pub struct LadderAnswer {
-    /// Object for json, text for hls and dash.
+    /// Text for hls and dash.
     manifest: Manifest,
     /// json, hls or dash.
     format: String,

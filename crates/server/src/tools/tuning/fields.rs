@@ -9,16 +9,16 @@ const SIDE: Kind = Kind::Whole { min: 1, max: MANY };
 const SCORE: Kind = Kind::Number { min: 0.0, max: 110.0 };
 
 const SRC: Field = Field::new("src", Kind::Text, "The video to encode.").required().example("\"source.mp4\"");
-const WIDTH: Field = Field::new("width", SIDE, "Raw video only.").example("1920");
-const HEIGHT: Field = Field::new("height", SIDE, "Raw video only.").example("1080");
+const WIDTH: Field = Field::new("width", SIDE, "Raw only.").example("1920");
+const HEIGHT: Field = Field::new("height", SIDE, "Raw only.").example("1080");
 const PIX_FMT: Field = Field::new("pix_fmt", Kind::Text, "ffmpeg's name.").example("\"yuv420p\"");
 const FRAMERATE: Field =
-    Field::new("framerate", Kind::Number { min: 0.001, max: 1000.0 }, "Raw video only.").example("25");
+    Field::new("framerate", Kind::Number { min: 0.001, max: 1000.0 }, "Raw only.").example("25");
 const MODEL: Field = Field::new("model", Kind::Text, "See list_models.").default("\"version=vmaf_v0.6.1\"");
 const ENCODER: Field = Field::new("encoder", Kind::Text, "ffmpeg's name.").default("\"libx264\"");
 const TARGET: Field = Field::new("target_vmaf", SCORE, "Score to reach.").default("92");
 const THRESHOLD: Kind = Kind::Number { min: 0.1, max: 255.0 };
-const CUT_HELP: &str = "Mean luma difference (8 bit) of a cut.";
+const CUT_HELP: &str = "Luma difference of a cut.";
 
 pub const COMPARE: &[Field] = &[
     SRC,
@@ -63,7 +63,7 @@ pub const PER_SHOT: &[Field] = &[
     WIDTH,
     HEIGHT,
     Field::new("output", Kind::Text, "MP4 file to write."),
-    Field::new("overwrite", Kind::Flag, "Replace 'output' if it exists.").default("false"),
+    Field::new("overwrite", Kind::Flag, "Replace it.").default("false"),
     Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Not json: also in 'text'.")
         .default("\"json\""),
     MODEL,
