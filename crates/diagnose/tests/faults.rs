@@ -212,7 +212,7 @@ fn faults_are_named_and_clean_encodes_are_not() {
     assert_eq!(alarms, 0, "false alarms");
 }
 
-/// Holds the table against the page, or writes it there.
+/// Holds the rows of the table against those of the page, or writes the table there.
 fn compare(table: &str) {
     const BEGIN: &str = "<!-- faults: begin -->\n";
     const END: &str = "<!-- faults: end -->";
@@ -223,7 +223,12 @@ fn compare(table: &str) {
     if std::env::var_os("VISUS_UPDATE_TABLE").is_some() {
         return std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).expect("the page");
     }
-    if written.contains(&format!("(ffmpeg {})", version())) {
-        assert_eq!(written, table, "VISUS_UPDATE_TABLE=1 writes the table anew");
-    }
+    // Single cells depend on the encoders' versions and threads; which faults are tried does not.
+    let faults = |table: &str| -> Vec<String> {
+        table
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("| ")?.split(" |").next()?.to_owned()))
+            .collect()
+    };
+    assert_eq!(faults(written), faults(table), "VISUS_UPDATE_TABLE=1 writes the table anew");
 }

@@ -303,7 +303,7 @@ mod tests {
             found.iter().all(|pair| pair.old_prefers == "odd"),
             "other references are not compared: {found:?}"
         );
-        assert_eq!((found[0].new_prefers.as_str(), found.len()), ("5", 6));
+        assert_eq!((found[0].new_prefers.as_str(), found.len()), ("6", 6));
         assert_eq!((student(1), student(5)), (12.706, 2.571));
         assert!((student(10) - 2.228).abs() < 0.01 && (student(1000) - 1.962).abs() < 0.001);
     }

@@ -18,8 +18,8 @@ use super::score::{self, print_all, write_json};
 const EXAMPLES: &str = "\
 A list is a CSV file with a header and the columns `reference` and `distorted`; paths are relative to the list's folder.
 
-Both models score every encode in one pass. A straight line is fitted to the mean scores; the intervals are those in which
-the new score of a further encode would lie in 95 of 100 cases. Give encodes that are like those of your pipeline: of its
+Both models score every encode in one pass. A straight line is fitted to the mean scores; the intervals are those in which \
+the new score of a further encode would lie in 95 of 100 cases. Give encodes that are like those of your pipeline: of its \
 encoders, its contents and the whole range of its qualities.
 
 Exit codes: 0 success, 1 failure, 2 invalid request.

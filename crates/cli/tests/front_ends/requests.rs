@@ -154,7 +154,7 @@ pub const REQUESTS: &[Request] = &[
     // What is done to the videos beforehand.
     treated("Y4M, cropped", &["crop=64x48+16+8"]),
     treated("Y4M, one cropped to the size of the other", &["crop=ref=64x48+0+0", "crop=dis=64x48+0+0"]),
-    treated("Y4M, a region", &["roi=48x32+2+4"]),
+    treated("Y4M, a region", &["roi=48x40+2+4"]),
     treated("Y4M, with an offset", &["offset=1"]),
     on(treated("xpsnr at a declared rate", &["fps=60"]), ["small_ref.y4m", "small_dis.y4m"]),
     Request {

@@ -17,7 +17,7 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let rows = facts.down.added() > wrong;
     let uneven_enough = (uneven > 1.8 && vertical > 1.25) || (uneven > 1.2 && vertical > 2.0);
     // Means of cells cannot tell woven frames from mixed ones, but mixing leaves rows alone.
-    let woven = blend::sign_of(clip, at).is_some() && vertical > 1.4 && uneven > 1.1;
+    let woven = blend::sign_of(clip, at).is_some() && vertical > 1.4 && uneven > 1.5;
     let combed = wrong > ERROR && ((rows && uneven_enough) || woven);
     let confidence = (0.5 + 0.25 * (uneven - 1.8).max(0.0) + 0.25 * (vertical - 1.25)).clamp(0.5, 1.0);
     combed.then_some(Sign::new(Kind::Combing, confidence))

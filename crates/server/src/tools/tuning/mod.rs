@@ -28,8 +28,8 @@ use crate::{Server, ToolError};
 pub const RUN_COMPARE: Tool = Tool {
     name: "run_compare",
     title: "Compare encoders",
-    description: "Finds for each encoder the coarsest setting that reaches a VMAF target, and compares bit rates. Use it to choose \
-                  an encoder or a CRF; it takes minutes, so set background.",
+    description: "Finds for each encoder the coarsest setting that reaches a VMAF target, and compares bit rates. It takes \
+                  minutes; set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::COMPARE,
