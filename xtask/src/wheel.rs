@@ -31,7 +31,8 @@ pub fn test() -> Result<()> {
         .arg(target().join("mypy"));
     run(types.arg("visus").current_dir(root.join("python")))?;
     let mut pytest = python::tool(&root, "python");
-    pytest.args(["-m", "pytest", "--durations=5"]).args(std::env::args().skip(2));
+    // Not the package in this folder: the one that was installed.
+    pytest.args(["-P", "-m", "pytest", "--durations=5"]).args(std::env::args().skip(2));
     pytest.current_dir(root.join("python")).env("VISUS_BIN", target().join("debug/visus"));
     run(&mut pytest)
 }
