@@ -41,7 +41,7 @@ fn npm(folder: &Path) -> Result<()> {
     needs("npm", &["--version"], "npm")?;
     let mut command = Command::new("npm");
     // Exactly what the lock file has, by its hashes.
-    command.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+    command.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]);
     succeeds(command.current_dir(folder))
 }
 
