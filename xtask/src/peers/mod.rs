@@ -20,20 +20,31 @@ use server::{Served, bounded};
 /// A tool that has not ended by then hangs.
 const HANGS: u64 = 600;
 
-/// Runs everything against the release build, which must be there.
+/// Runs everything but the browser's part against the release build, which must be there.
 pub fn check() -> Result<()> {
-    check_binary(&root().join("target/release/visus"))
+    let shipped = root().join("target/release/visus");
+    let peers = check_protocols(&shipped)?;
+    step("types of the web page", || page_types(&peers))
 }
 
 /// Runs everything against the binary that the command line names, or else against the release build.
 pub fn check_named() -> Result<()> {
     match std::env::args().nth(2) {
         Some(path) => check_binary(&Path::new(&path).canonicalize().with_context(|| path.clone())?),
-        None => check(),
+        None => check_binary(&root().join("target/release/visus")),
     }
 }
 
 fn check_binary(shipped: &Path) -> Result<()> {
+    let peers = check_protocols(shipped)?;
+    step("types of the web page", || page_types(&peers))?;
+    step("web page", || web_page(&peers, shipped))?;
+    step("MCP App", || mcp_app(&peers, shipped))?;
+    step("agents", || crate::agents::check(shipped))
+}
+
+/// The server against suites and clients of its protocols.
+fn check_protocols(shipped: &Path) -> Result<Peers> {
     if !shipped.is_file() {
         bail!("{} is not there; run cargo build --release first", shipped.display());
     }
@@ -47,10 +58,7 @@ fn check_binary(shipped: &Path) -> Result<()> {
     step("schemathesis", || schemathesis(&peers, shipped))?;
     step("python client", || python_client(&peers, shipped))?;
     step("typescript clients", || typescript_clients(&peers, shipped))?;
-    step("types of the web page", || page_types(&peers))?;
-    step("web page", || web_page(&peers, shipped))?;
-    step("MCP App", || mcp_app(&peers, shipped))?;
-    step("agents", || crate::agents::check(shipped))
+    Ok(peers)
 }
 
 fn in_step<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
