@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use visus_server::{config, http};
 
 const EXAMPLES: &str = "\
-The page needs a token, which is part of the address that is printed. It can read videos in the folders that are named and
+The page needs a token, which is part of the address that is printed. It can read videos in the folders that are named and \
 nowhere else, and only this machine can reach it. `visus serve --ui` serves the same page to others.
 
 Examples:
