@@ -27,7 +27,7 @@ cargo xtask check     what needs nothing installed: format, lints, tidy and the 
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
 cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
-cargo xtask agents …  what recorded tasks cost an agent: calls, bytes, errors; --write puts the table into docs/agents.md
+cargo xtask agents …  what written-down tasks cost an agent: calls, bytes, errors; --write puts the table into docs/agents.md
 cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares
 cargo xtask python    the Python packages that tests compare with (scipy, onnxruntime, …), under target/python
 cargo xtask wheel …   builds the Python package and runs its tests; the words behind it go to pytest

@@ -1,6 +1,6 @@
 //! `cargo xtask agents`: what typical tasks cost an agent, in calls, bytes and errors.
 //!
-//! `tests/agents` holds recorded transcripts: a question, the calls that answered it, and what was found in the last answer.
+//! `tests/agents` holds transcripts, written by hand: a question, the calls that answered it, and what was found in the last answer.
 //! A scripted client replays them against the built program on clips that are made on the spot. A call that fails without
 //! being recorded as a failure, or an answer that lacks what the transcript found, is a miss.
 

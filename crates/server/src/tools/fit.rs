@@ -88,9 +88,19 @@ fn shrunk(value: &Value, caps: &Caps, depth: usize) -> Value {
     }
 }
 
+/// Reports list features before the models that are computed from them; of too many, the models' scores are kept.
 fn shrunk_map(map: &Answer, caps: &Caps, depth: usize) -> Answer {
     let most = if depth == 0 { usize::MAX } else { caps.keys };
-    map.iter().take(most).map(|(name, value)| (name.clone(), shrunk(value, caps, depth + 1))).collect()
+    let is_model = |name: &str| name.to_ascii_lowercase().starts_with("vmaf") && !name.contains("feature");
+    let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+    if entries.len() > most {
+        entries.sort_by_key(|(name, _)| !is_model(name));
+    }
+    entries
+        .into_iter()
+        .take(most)
+        .map(|(name, value)| (name.clone(), shrunk(value, caps, depth + 1)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -118,6 +128,17 @@ mod tests {
         assert!(answer["rows"][0]["samples"].as_array().unwrap().len() < 20);
         assert_eq!(answer["curve"]["lowest"].as_array().unwrap().len(), 60);
         assert_eq!(answer["shortened"], "shortened to fit; see the rest");
+    }
+
+    #[test]
+    fn scores_of_models_are_kept_before_features() {
+        let mut pooled: Map<String, Value> = (0..90)
+            .map(|at| (format!("integer_feature_{at}"), json!({ "mean": 0.123_456, "min": 0.1 })))
+            .collect();
+        pooled.insert("vmaf".to_owned(), json!({ "mean": 93.25 }));
+        let answer = fitted(json!({ "verdict": "good", "pooled_metrics": pooled }));
+        assert_eq!(answer["pooled_metrics"]["vmaf"]["mean"], 93.25);
+        assert!(answer["pooled_metrics"].as_object().is_some_and(|left| left.len() < 91));
     }
 
     #[test]
