@@ -243,7 +243,7 @@ impl<'a> Traffic<'a> {
     fn failed(&self, error: &str, kills: u64) -> Outcome {
         match self.tally.kills() > kills {
             _ if error.contains("try again later") => Outcome::Busy,
-            true if !error.is_empty() => Outcome::Hit,
+            true if !error.is_empty() => Outcome::Hit(error.to_owned()),
             _ => Outcome::Fault(format!("failed: {error}")),
         }
     }
