@@ -27,8 +27,6 @@ use super::refusal::refusal;
 use crate::history::{Entry, Input, Stored, seconds};
 use crate::{Server, ToolError, blocking};
 
-/// Bytes of pictures that are kept.
-const MOST_KEPT: usize = 96 << 20;
 /// Files of which it is remembered where their frames are.
 const MOST_INDEXED: usize = 32;
 /// Pictures that are decoded at the same time.
@@ -55,6 +53,8 @@ struct Key {
 #[derive(Debug)]
 pub struct Viewer {
     kept: Mutex<Kept>,
+    /// Bytes of pictures that are kept, at most.
+    most_kept: usize,
     turns: Semaphore,
 }
 
@@ -67,13 +67,11 @@ struct Kept {
     tools: Option<Tools>,
 }
 
-impl Default for Viewer {
-    fn default() -> Self {
-        Self { kept: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
-    }
-}
-
 impl Viewer {
+    pub fn new(most_kept: usize) -> Self {
+        Self { kept: Mutex::default(), most_kept, turns: Semaphore::new(AT_ONCE) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,7 +84,7 @@ impl Viewer {
         let mut kept = self.lock();
         kept.bytes += bytes.len();
         kept.pictures.push_back((key, bytes.clone()));
-        while kept.bytes > MOST_KEPT
+        while kept.bytes > self.most_kept
             && let Some((_, oldest)) = kept.pictures.pop_front()
         {
             kept.bytes -= oldest.len();
@@ -312,8 +310,8 @@ mod tests {
 
     #[test]
     fn the_oldest_pictures_make_room() {
-        let viewer = Viewer::default();
-        let large = Bytes::from(vec![0; MOST_KEPT / 2]);
+        let viewer = Viewer::new(1000);
+        let large = Bytes::from(vec![0; 500]);
         for frame in 0..3 {
             viewer.keep(key(frame), &large);
         }
