@@ -42,6 +42,7 @@ mod tls;
 #[path = "no_tls.rs"]
 mod tls;
 mod tuning;
+mod viewer;
 
 #[cfg(test)]
 mod tests;
@@ -81,7 +82,7 @@ pub(crate) struct App {
     /// Room for what clients send.
     pub intake: intake::Intake,
     /// Pictures of frames.
-    pub viewer: pictures::Viewer,
+    pub viewer: viewer::Viewer,
 }
 
 /// The server with its port open, not yet answering.
@@ -160,7 +161,7 @@ fn assemble(
     let app = Arc::new(App {
         mcp: crate::mcp::http::service(core.clone(), options),
         intake: intake::Intake::new(core.config().limits.body_bytes()),
-        viewer: pictures::Viewer::new(core.config().limits.picture_bytes()),
+        viewer: viewer::Viewer::new(core.config().limits.picture_bytes()),
         core,
         owner: Owner::new("http"),
         meters: Meters::default(),
