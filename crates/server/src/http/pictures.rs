@@ -101,9 +101,10 @@ impl Drop for Leaving {
 /// How long a picture waits for memory.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Room for a picture of this size while it is made: its own samples in `bytes`, pixels twice, and the file.
+/// Room for a picture of this size while it is made: its own samples in `bytes`, and its pixels in several forms (measured: 15
+/// bytes for each).
 fn room(bytes: u64, width: usize, height: usize, cancel: &Cancel) -> Result<Reservation, ToolError> {
-    const PIXELS: u64 = 9;
+    const PIXELS: u64 = 15;
     let pixels = (width as u64).saturating_mul(height as u64);
     let bytes = pixels.saturating_mul(PIXELS).saturating_add(bytes);
     let what = format!("a picture of {width}x{height}");
