@@ -150,7 +150,10 @@ fn clients_beyond_the_limit_are_turned_away_with_an_answer() {
     for client in &mut held {
         client.send(&request("GET /healthz HTTP/1.1", b""));
         assert_eq!(client.reply().unwrap().status, 200);
+        // The next request has begun, and its body is on the way.
+        client.send(&request(&format!("POST /v1/score HTTP/1.1\r\ncontent-length: 10\r\n{AUTH}"), b""));
     }
+    std::thread::sleep(Duration::from_millis(500));
     let mut late = served.connect();
     let reply = late.reply().unwrap();
     reply.error(503);
