@@ -41,6 +41,68 @@ impl Drop for Block {
     }
 }
 
+/// Blocks of pictures that were scored, for the next ones of the same size: pages that are new to a process cost more than the
+/// metrics' own reading of them. They are kept while there is a context.
+#[derive(Debug)]
+struct Spare {
+    contexts: usize,
+    blocks: Vec<Block>,
+}
+
+static SPARE: Mutex<Spare> = Mutex::new(Spare { contexts: 0, blocks: Vec::new() });
+
+/// Bytes of spare blocks, at most.
+const MOST_SPARE: usize = 128 << 20;
+
+impl Spare {
+    /// A block of this size. It is cleared from `clear_from` on: programs write luma, but some leave chroma as it is, which must
+    /// not be that of another picture.
+    fn take(bytes: usize, clear_from: usize) -> Option<Block> {
+        let mut spare = lock(&SPARE);
+        if spare.blocks.last()?.layout.size() != bytes.max(1) {
+            return None;
+        }
+        let block = spare.blocks.pop()?;
+        drop(spare);
+        let from = clear_from.min(block.layout.size());
+        // SAFETY: the block has that many bytes, and nobody else has it.
+        unsafe { block.start.as_ptr().add(from).write_bytes(0, block.layout.size() - from) };
+        Some(block)
+    }
+
+    fn keep(block: Block) {
+        let mut spare = lock(&SPARE);
+        let size = block.layout.size();
+        if spare.blocks.last().is_some_and(|kept| kept.layout.size() != size) {
+            spare.blocks.clear();
+        }
+        if spare.contexts > 0 && (spare.blocks.len() + 1) * size <= MOST_SPARE {
+            spare.blocks.push(block);
+        }
+    }
+}
+
+/// While one exists, the memory of pictures is used again.
+#[derive(Debug)]
+pub struct Reuse(());
+
+impl Reuse {
+    pub fn new() -> Self {
+        lock(&SPARE).contexts += 1;
+        Self(())
+    }
+}
+
+impl Drop for Reuse {
+    fn drop(&mut self) {
+        let mut spare = lock(&SPARE);
+        spare.contexts -= 1;
+        if spare.contexts == 0 {
+            spare.blocks = Vec::new();
+        }
+    }
+}
+
 /// Keeps blocks of one size.
 #[derive(Debug)]
 pub struct Pool {
@@ -74,8 +136,10 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn new(bytes: usize) -> Option<Self> {
-        Some(Self { block: Some(Block::new(bytes)?), home: None })
+    /// Zeros from `clear_from` on; before it, zeros or what a picture had there.
+    pub fn new(bytes: usize, clear_from: usize) -> Option<Self> {
+        let block = Spare::take(bytes, clear_from).or_else(|| Block::new(bytes))?;
+        Some(Self { block: Some(block), home: None })
     }
 
     /// For C to write through.
@@ -106,11 +170,15 @@ impl Buffer for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let (Some(block), Some(home)) = (self.block.take(), &self.home) {
-            let mut free = lock(&home.free);
-            if free.len() < home.most {
-                free.push(block);
+        match (self.block.take(), &self.home) {
+            (Some(block), Some(home)) => {
+                let mut free = lock(&home.free);
+                if free.len() < home.most {
+                    free.push(block);
+                }
             }
+            (Some(block), None) => Spare::keep(block),
+            (None, _) => {}
         }
     }
 }
