@@ -5,6 +5,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
+use memmap2::MmapMut;
 use visus_video::Buffer;
 
 use crate::handles::lock;
@@ -12,11 +13,23 @@ use crate::handles::lock;
 /// A cache line, and the widest vectors.
 const ALIGN: usize = 64;
 
+/// A huge page.
+const HUGE_BYTES: usize = 2 << 20;
+
 /// Memory of one picture, zeros at first. C writes into it through pointers before it is scored; nobody writes afterwards.
 #[derive(Debug)]
 struct Block {
     start: NonNull<u8>,
-    layout: Layout,
+    length: usize,
+    owner: Owner,
+}
+
+/// Who frees a block.
+#[derive(Debug)]
+enum Owner {
+    Heap(Layout),
+    /// Large pictures lie in huge pages where the system has some: fewer traps and fewer entries of the processor's tables.
+    Mapped { _pages: MmapMut },
 }
 
 // SAFETY: the block is the only owner of its memory, which is not bound to a thread.
@@ -27,17 +40,35 @@ unsafe impl Sync for Block {}
 impl Block {
     /// `None` if there is not so much memory.
     fn new(bytes: usize) -> Option<Self> {
-        let layout = Layout::from_size_align(bytes.max(1), ALIGN).ok()?;
+        let length = bytes.max(1);
+        if let Some(mapped) = Self::mapped(length) {
+            return Some(mapped);
+        }
+        let layout = Layout::from_size_align(length, ALIGN).ok()?;
         // SAFETY: the layout has at least one byte.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { start, layout })
+        Some(Self { start, length, owner: Owner::Heap(layout) })
+    }
+
+    /// Whole huge pages: the system aligns no other length to them.
+    fn mapped(length: usize) -> Option<Self> {
+        if length < HUGE_BYTES {
+            return None;
+        }
+        let mut pages = MmapMut::map_anon(length.checked_next_multiple_of(HUGE_BYTES)?).ok()?;
+        // Advice only: if the system ignores it, the pages are small.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        Some(Self { start: NonNull::new(pages.as_mut_ptr())?, length, owner: Owner::Mapped { _pages: pages } })
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout, and this is its only owner.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+        if let Owner::Heap(layout) = self.owner {
+            // SAFETY: it was allocated with this layout, and this is its only owner.
+            unsafe { dealloc(self.start.as_ptr(), layout) }
+        }
     }
 }
 
@@ -59,21 +90,21 @@ impl Spare {
     /// not be that of another picture.
     fn take(bytes: usize, clear_from: usize) -> Option<Block> {
         let mut spare = lock(&SPARE);
-        if spare.blocks.last()?.layout.size() != bytes.max(1) {
+        if spare.blocks.last()?.length != bytes.max(1) {
             return None;
         }
         let block = spare.blocks.pop()?;
         drop(spare);
-        let from = clear_from.min(block.layout.size());
+        let from = clear_from.min(block.length);
         // SAFETY: the block has that many bytes, and nobody else has it.
-        unsafe { block.start.as_ptr().add(from).write_bytes(0, block.layout.size() - from) };
+        unsafe { block.start.as_ptr().add(from).write_bytes(0, block.length - from) };
         Some(block)
     }
 
     fn keep(block: Block) {
         let mut spare = lock(&SPARE);
-        let size = block.layout.size();
-        if spare.blocks.last().is_some_and(|kept| kept.layout.size() != size) {
+        let size = block.length;
+        if spare.blocks.last().is_some_and(|kept| kept.length != size) {
             spare.blocks.clear();
         }
         if spare.contexts > 0 && (spare.blocks.len() + 1) * size <= MOST_SPARE {
@@ -152,7 +183,7 @@ impl Buffer for Memory {
     fn bytes(&self) -> &[u8] {
         match &self.block {
             // SAFETY: the block has that many initialised bytes, and nobody writes while the picture is being scored.
-            Some(block) => unsafe { std::slice::from_raw_parts(block.start.as_ptr(), block.layout.size()) },
+            Some(block) => unsafe { std::slice::from_raw_parts(block.start.as_ptr(), block.length) },
             None => &[],
         }
     }
@@ -161,7 +192,7 @@ impl Buffer for Memory {
         match &mut self.block {
             // SAFETY: as above, and the exclusive reference says that nobody else reads.
             Some(block) => unsafe {
-                std::slice::from_raw_parts_mut(block.start.as_ptr(), block.layout.size())
+                std::slice::from_raw_parts_mut(block.start.as_ptr(), block.length)
             },
             None => &mut [],
         }
