@@ -29,7 +29,9 @@ struct Block {
 enum Owner {
     Heap(Layout),
     /// Large pictures lie in huge pages where the system has some: fewer traps and fewer entries of the processor's tables.
-    Mapped { _pages: MmapMut },
+    Mapped {
+        _pages: MmapMut,
+    },
 }
 
 // SAFETY: the block is the only owner of its memory, which is not bound to a thread.
@@ -59,7 +61,11 @@ impl Block {
         // Advice only: if the system ignores it, the pages are small.
         #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
-        Some(Self { start: NonNull::new(pages.as_mut_ptr())?, length, owner: Owner::Mapped { _pages: pages } })
+        Some(Self {
+            start: NonNull::new(pages.as_mut_ptr())?,
+            length,
+            owner: Owner::Mapped { _pages: pages },
+        })
     }
 }
 
@@ -191,9 +197,7 @@ impl Buffer for Memory {
     fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.block {
             // SAFETY: as above, and the exclusive reference says that nobody else reads.
-            Some(block) => unsafe {
-                std::slice::from_raw_parts_mut(block.start.as_ptr(), block.length)
-            },
+            Some(block) => unsafe { std::slice::from_raw_parts_mut(block.start.as_ptr(), block.length) },
             None => &mut [],
         }
     }
