@@ -310,6 +310,10 @@ pub(super) fn requested_model(text: &str, roots: &Roots) -> Result<RequestedMode
         other => invalid(other.to_string()),
     })?;
     let RequestedModel::One(mut model) = requested else { return Ok(requested) };
+    let given = |name: &str| text.split(':').any(|part| part.trim_start().starts_with(name));
+    if given("version=") && given("path=") {
+        return Err(invalid("version and path exclude each other; give one of them".to_owned()));
+    }
     for overload in &model.spec.overloads {
         check_option(&overload.option, &overload.value, roots)?;
     }
