@@ -52,7 +52,9 @@ fn hint(server: &Server, tool: &Tool, given: &Answer, error: &ToolError) -> Opti
             Some(format!("you gave {}; did you mean '{key}'?", quoted_text(wrong)))
         }
         ToolError::NoSuchJob { .. } => Some("list_jobs shows the jobs that there are".to_owned()),
-        ToolError::Path(PathError::Absent(path)) => similar_file(server, path),
+        ToolError::Path(PathError::Absent(path)) | ToolError::VideoPath(PathError::Absent(path)) => {
+            similar_file(server, path)
+        }
         _ => {
             // Whatever the text, it is about the argument that does not pass.
             let wrong = |field: &&Field| given.get(field.name).is_some_and(|value| !field.accepts(value));
