@@ -30,6 +30,8 @@ export function makeClips(clips) {
   ffmpeg("-i", at("source.mp4"), "-c", "copy", at("copy.mp4"));
   generated("mandelbrot=s=480x270:r=25", at("other_film.mp4"), "-frames:v", "100", "-crf", "20");
   for (const [name, crf] of [["hd_source", "23"], ["hd_encode", "40"]]) generated("testsrc2=s=1920x1080:r=25:d=2", at(`${name}.mp4`), "-crf", crf);
+  // Searches and ladders encode it many times.
+  generated("testsrc2=s=320x180:r=25:d=2", at("short.mp4"), "-crf", "10");
   makeLong(at);
   mkdirSync(at("two"));
   ffmpeg("-i", at("source.mp4"), "-c", "copy", join(at("two"), "holiday.mp4"));

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const PATIENCE = 120_000;
+/** How long something may take to appear, in milliseconds; a machine may be busy with other things. */
+export const PATIENCE = 300_000;
 
 let failures = 0;
 export function ok(what, held, detail = "") {

@@ -107,6 +107,10 @@ export async function notComparable(test, page) {
   await page.locator("main .message p").first().waitFor();
   const words = await text(page);
   ok("a pair that cannot be compared is refused, with the reason and a remedy", (await page.locator("main .message .hint").count()) === 1, words);
+  ok("people are not told how programs go on", !words.includes("force="), words);
   await test.browser.accessible(page, "not comparable");
   await test.browser.shoot(page, "not-comparable");
+  await page.getByRole("button", { name: "Score all the same" }).click();
+  await page.locator(".trust.no").waitFor();
+  ok("it can be scored all the same, and the score is called meaningless", (await text(page)).includes("The score means little"));
 }

@@ -234,6 +234,11 @@ export class Viewer {
     return this.mode === "side" ? 2 : 1;
   }
 
+  /** The canvas has the shape of what is in it, as far as the height of the screen allows. */
+  shape() {
+    this.canvas.style.aspectRatio = `${this.panes() * this.width()} / ${this.height()}`;
+  }
+
   /** Pixels of the screen for one of the picture. */
   scale() {
     const wide = this.canvas.clientWidth / this.panes();
@@ -268,6 +273,7 @@ export class Viewer {
   }
 
   draw() {
+    this.shape();
     const ratio = devicePixelRatio || 1;
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     const context = this.canvas.getContext("2d");

@@ -58,8 +58,8 @@ pub async fn record(app: &Arc<App>, started: &Started, tool: &'static str, reque
     });
 }
 
-/// Frames of which pictures are made before anybody asks.
-const MOST_WARMED: usize = 3;
+/// Frames of which pictures are made before anybody asks: as many worst frames as the page names.
+const MOST_WARMED: usize = 8;
 /// Frames nearer than this to each other show the same; the page goes by the same rule.
 const APART: u64 = 8;
 

@@ -2,11 +2,12 @@
 //!
 //! A picture is found by the number of its pair: pairing chose which frame of which file that is. Pictures that were shown
 //! lately, and what is needed to find further ones in their files, are kept in memory. Decoding runs beside the job queue, a
-//! few at a time, so that looking does not wait for scoring.
+//! few at a time, so that looking does not wait for scoring. A picture that is being decoded is not decoded twice: whoever
+//! wants it too waits for it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -55,6 +56,8 @@ struct Key {
 #[derive(Debug)]
 pub struct Viewer {
     kept: Mutex<Kept>,
+    /// Signalled when a picture has left `Kept::decoding`.
+    decoded: Condvar,
     turns: Semaphore,
 }
 
@@ -63,13 +66,15 @@ struct Kept {
     /// Oldest first.
     pictures: VecDeque<(Key, Bytes)>,
     bytes: usize,
+    /// What somebody decodes now.
+    decoding: Vec<Key>,
     indices: VecDeque<(FileKey, Arc<StillIndex>)>,
     tools: Option<Tools>,
 }
 
 impl Default for Viewer {
     fn default() -> Self {
-        Self { kept: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
+        Self { kept: Mutex::default(), decoded: Condvar::new(), turns: Semaphore::new(AT_ONCE) }
     }
 }
 
@@ -78,19 +83,35 @@ impl Viewer {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn picture(&self, key: &Key) -> Option<Bytes> {
-        self.lock().pictures.iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes.clone())
+    /// The picture from memory, or what `decode` makes of it. Only one caller decodes it; others wait for that.
+    fn picture(
+        &self,
+        key: &Key,
+        decode: impl FnOnce() -> Result<Vec<u8>, ToolError>,
+    ) -> Result<Bytes, ToolError> {
+        let mut kept = self.lock();
+        loop {
+            if let Some(bytes) = kept.picture(key) {
+                return Ok(bytes);
+            }
+            if !kept.decoding.contains(key) {
+                break;
+            }
+            // Where the other one has failed, the next one tries.
+            kept = self.decoded.wait(kept).unwrap_or_else(PoisonError::into_inner);
+        }
+        kept.decoding.push(key.clone());
+        drop(kept);
+        let decoding = Decoding { viewer: self, key };
+        let bytes = Bytes::from(decode()?);
+        self.lock().keep(key.clone(), &bytes);
+        drop(decoding);
+        Ok(bytes)
     }
 
-    fn keep(&self, key: Key, bytes: &Bytes) {
-        let mut kept = self.lock();
-        kept.bytes += bytes.len();
-        kept.pictures.push_back((key, bytes.clone()));
-        while kept.bytes > MOST_KEPT
-            && let Some((_, oldest)) = kept.pictures.pop_front()
-        {
-            kept.bytes -= oldest.len();
-        }
+    /// Whether more pictures can be kept without dropping any.
+    fn has_room(&self) -> bool {
+        self.lock().bytes < MOST_KEPT / 2
     }
 
     fn tools(&self, launch: Launch) -> Result<Tools, ToolError> {
@@ -119,6 +140,35 @@ impl Viewer {
             kept.indices.pop_front();
         }
         Ok(index)
+    }
+}
+
+impl Kept {
+    fn picture(&self, key: &Key) -> Option<Bytes> {
+        self.pictures.iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes.clone())
+    }
+
+    fn keep(&mut self, key: Key, bytes: &Bytes) {
+        self.bytes += bytes.len();
+        self.pictures.push_back((key, bytes.clone()));
+        while self.bytes > MOST_KEPT
+            && let Some((_, oldest)) = self.pictures.pop_front()
+        {
+            self.bytes -= oldest.len();
+        }
+    }
+}
+
+/// A picture on its way. When it is dropped, those who wait look again, whatever became of it.
+struct Decoding<'a> {
+    viewer: &'a Viewer,
+    key: &'a Key,
+}
+
+impl Drop for Decoding<'_> {
+    fn drop(&mut self) {
+        self.viewer.lock().decoding.retain(|other| other != self.key);
+        self.viewer.decoded.notify_all();
     }
 }
 
@@ -199,10 +249,15 @@ pub fn prepare(app: &App, entry: &Entry) {
     }
 }
 
-/// Decodes frames that somebody is likely to look at. Blocks.
+/// Decodes frames that somebody is likely to look at, the likeliest first, both sides at once. Blocks.
 pub fn warm(app: &App, entry: &Entry, frames: &[u64]) {
-    for (pair, side) in frames.iter().flat_map(|pair| [(*pair, 0), (*pair, 1)]) {
-        if shown(app, entry, pair, side, None).is_err() {
+    for pair in frames {
+        let side = |side| shown(app, entry, *pair, side, None).is_ok();
+        let both = std::thread::scope(|scope| {
+            let reference = scope.spawn(|| side(0));
+            side(1) && reference.join().unwrap_or(false)
+        });
+        if !both || !app.viewer.has_room() {
             return;
         }
     }
@@ -257,21 +312,16 @@ fn shown(
     let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
     let frame = steps.unwrap_or_default().at(pair)[side];
     let key = Key { file: subject.key.clone(), frame, size };
-    if let Some(bytes) = app.viewer.picture(&key) {
-        return Ok(bytes);
-    }
-    let raw = raw_format(&entry.request);
-    let bytes = if subject.video.is_y4m() || raw.is_some() {
-        plain(&subject.video, raw, frame)?
-    } else {
+    app.viewer.picture(&key, || {
+        let raw = raw_format(&entry.request);
+        if subject.video.is_y4m() || raw.is_some() {
+            return plain(&subject.video, raw, frame);
+        }
         let (place, tools, index) = subject.index(app)?;
         let size = size.filter(|size| *size != (index.width, index.height));
         still::still(&tools, place.path(), &index, frame, size, &Cancel::new())
-            .map_err(|error| ToolError::Failed(error.to_string()))?
-    };
-    let bytes = Bytes::from(bytes);
-    app.viewer.keep(key, &bytes);
-    Ok(bytes)
+            .map_err(|error| ToolError::Failed(error.to_string()))
+    })
 }
 
 /// A frame of raw video or Y4M, read without a decoder.
@@ -304,6 +354,9 @@ fn raw_format(request: &serde_json::Map<String, Value>) -> Option<Format> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn key(frame: u64) -> Key {
@@ -312,13 +365,40 @@ mod tests {
 
     #[test]
     fn the_oldest_pictures_make_room() {
-        let viewer = Viewer::default();
+        let mut kept = Kept::default();
         let large = Bytes::from(vec![0; MOST_KEPT / 2]);
         for frame in 0..3 {
-            viewer.keep(key(frame), &large);
+            kept.keep(key(frame), &large);
         }
-        assert!(viewer.picture(&key(0)).is_none());
-        assert!(viewer.picture(&key(1)).is_some() && viewer.picture(&key(2)).is_some());
+        assert!(kept.picture(&key(0)).is_none());
+        assert!(kept.picture(&key(1)).is_some() && kept.picture(&key(2)).is_some());
+    }
+
+    #[test]
+    fn a_picture_is_decoded_once_however_many_want_it() {
+        let (viewer, decoded) = (Viewer::default(), AtomicUsize::new(0));
+        let gate = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    gate.wait();
+                    let decode = || {
+                        decoded.fetch_add(1, Ordering::SeqCst);
+                        Ok(vec![7])
+                    };
+                    assert_eq!(viewer.picture(&key(1), decode).unwrap(), [7].as_slice());
+                });
+            }
+        });
+        assert_eq!(decoded.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_picture_that_failed_is_tried_again() {
+        let viewer = Viewer::default();
+        assert!(viewer.picture(&key(1), || Err(ToolError::Cancelled)).is_err());
+        assert!(viewer.lock().decoding.is_empty());
+        assert_eq!(viewer.picture(&key(1), || Ok(vec![7])).unwrap(), [7].as_slice());
     }
 
     #[test]
