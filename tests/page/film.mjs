@@ -30,7 +30,7 @@ async function drag(page) {
   const [middle, y] = [box.x + box.width / 2, box.y + box.height / 2];
   await page.mouse.move(middle, y);
   await page.mouse.down();
-  for (const x of [-300, 300, -300, 0]) await page.mouse.move(middle + x, y, { steps: 20 });
+  for (const x of [-300, 300, -300, 150]) await page.mouse.move(middle + x, y, { steps: 20 });
   await page.mouse.up();
 }
 

@@ -172,9 +172,10 @@ mod tests {
     fn text_and_pictures_are_counted_apart() {
         let mut cost = Cost::default();
         let text = "abcd /some/where/a.mp4";
-        let result = json!({ "content": [{ "type": "text", "text": text }, { "type": "image", "data": "QUJDRA==" }] });
+        let result =
+            json!({ "content": [{ "type": "text", "text": text }, { "type": "image", "data": "QUJDRA==" }] });
         add(&mut cost, &result, true, Path::new("/some/where"));
-        assert_eq!(cost, Cost { calls: 1, text: 18, pictures: 6, errors: 1 });
+        assert_eq!(cost, Cost { calls: 1, text: 17, pictures: 6, errors: 1 });
     }
 
     #[test]
