@@ -28,6 +28,7 @@ export function makeClips(clips) {
   for (const q of [6, 14]) ffmpeg("-i", at("source.mp4"), "-c:v", "mpeg4", "-q:v", String(q), at(`mpeg4_q${q}.mp4`));
   ffmpeg("-i", at("source.mp4"), ...x264, "40", at(HOSTILE));
   ffmpeg("-i", at("source.mp4"), "-c", "copy", at("copy.mp4"));
+  ffmpeg("-i", at("source.mp4"), "-vf", "hue=h=25", ...x264, "16", at("tinted.mp4"));
   generated("mandelbrot=s=480x270:r=25", at("other_film.mp4"), "-frames:v", "100", "-crf", "20");
   for (const [name, crf] of [["hd_source", "23"], ["hd_encode", "40"]]) generated("testsrc2=s=1920x1080:r=25:d=2", at(`${name}.mp4`), "-crf", crf);
   // Searches and ladders encode it many times.

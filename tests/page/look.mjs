@@ -27,7 +27,7 @@ export async function lookAtFrames(test, page) {
   await page.waitForFunction(() => globalThis.visus.view().worst.includes(Number(document.querySelector("canvas.look").dataset.frame)));
   await page.evaluate(() => scrollTo(0, 0));
   await test.browser.shoot(page, "result");
-  await page.locator("canvas.look").scrollIntoViewIfNeeded();
+  await page.evaluate(() => document.getElementById("look-title").scrollIntoView({ block: "center" }));
   await test.browser.shoot(page, "look");
   await test.browser.accessible(page, "result");
   await page.emulateMedia({ colorScheme: "dark" });
@@ -42,6 +42,7 @@ async function modes(test, page) {
     await press(page, key);
     seen.add(await shown(page));
     const name = { 2: "wipe", 4: "difference", 5: "blocks" }[key];
+    await page.evaluate(() => document.getElementById("look-title").scrollIntoView());
     if (name) await test.browser.shoot(page, name);
   }
   ok("every way of looking shows another picture", seen.size === 4, String(seen.size));
@@ -119,6 +120,22 @@ export async function synchronousPanes(test, page) {
   ok("panning moves both panes alike", zoomed !== (await shown(page)) && (await differing()) < ALIKE, String(await differing()));
   await press(page, "f");
   ok("F fits the picture again", fit === (await shown(page)));
+}
+
+/** A fault that VMAF does not see is named, and leads to its frames. */
+export async function faults(test, page) {
+  await score(test, page, "source.mp4", "tinted.mp4");
+  const card = page.locator("section", { hasText: "Faults that were found" });
+  await card.waitFor();
+  ok("a tinted encode is called that", /hue|colour/i.test(await card.innerText()), await card.innerText());
+  await page.locator("canvas.chart").focus();
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => document.querySelector("canvas.look").dataset.frame === "99");
+  await card.getByRole("button", { name: /Look at/ }).first().click();
+  await page.waitForFunction(() => document.querySelector("canvas.look").dataset.frame !== "99");
+  ok("a fault leads to its first frame", true);
+  await test.browser.accessible(page, "faults");
+  await test.browser.shoot(page, "faults");
 }
 
 /** The files that a score is saved as. */

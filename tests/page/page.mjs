@@ -10,7 +10,7 @@ import { compareEncodes, searchAndLadder } from "./compare.mjs";
 import { film, phone, print } from "./film.mjs";
 import { restart, wrongToken } from "./guard.mjs";
 import { Browser, Servers, conclude, ok, stop } from "./harness.mjs";
-import { exports, howSoon, lookAtFrames, synchronousPanes } from "./look.mjs";
+import { exports, faults, howSoon, lookAtFrames, synchronousPanes } from "./look.mjs";
 import { droppedPaths, hostileName, longJob, newcomer, notComparable, queue } from "./score.mjs";
 
 const [visus, peers, pictures] = process.argv.slice(2);
@@ -49,6 +49,7 @@ try {
   const run = await part(lookAtFrames, test, page);
   await part(exports, test, page);
   await part(print, test, page);
+  await part(faults, test, page);
   await part(synchronousPanes, test, page);
   await part(howSoon, test, page);
   await part(compareEncodes, test, page);

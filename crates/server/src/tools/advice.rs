@@ -171,7 +171,7 @@ mod tests {
         std::fs::write(base.join("reference.y4m"), "").unwrap();
         let server = server(&base);
         let absent = base.join("refrence.y4m").to_string_lossy().into_owned();
-        let error = server.roots().open(&absent).unwrap_err().into();
+        let error = ToolError::video_path(server.roots().open(&absent).unwrap_err());
         let advice = advise(&server, "vmaf_score", json!({ "ref": absent }).as_object().unwrap(), &error);
         assert!(advice.hint.unwrap().contains("reference.y4m"));
         let outside = ToolError::Path(PathError::Absent("/etc/passwdd".to_owned()));
