@@ -147,7 +147,7 @@ export class RunView {
       this.head,
       h("h1", {}, titleOf(one)),
       h("div", { class: "tiles" },
-        h("div", { class: `tile score ${means.level}` }, h("strong", {}, fixed(one.score)), h("span", {}, isVmaf ? `VMAF: ${means.word}` : one.metric ?? "Score"), h("small", {}, isVmaf ? means.text : "")),
+        h("div", { class: `tile score ${means.level}` }, h("strong", {}, fixed(one.score)), h("span", {}, isVmaf ? `VMAF: ${means.word}` : one.metric ?? "Score"), h("small", {}, !isVmaf ? "" : summary.warnings?.length ? "By what VMAF measures; the faults below come on top." : means.text)),
         tile("5th percentile", pooled.p5, "19 of 20 frames are better"),
         tile("Lowest", pooled.min, typeof pooled.min_frame === "number" ? `frame ${pooled.min_frame}` : ""),
         tile("Harmonic mean", pooled.harmonic_mean, "weighs bad frames more"),
