@@ -71,8 +71,8 @@ fn input(server: &Server, path: &str) -> Input {
 
 /// Bytes of memory for each byte of a report, while it is parsed.
 const PARSED: u64 = 12;
-/// Frames of which pictures are made before anybody asks.
-const MOST_WARMED: usize = 3;
+/// Frames of which pictures are made before anybody asks: as many worst frames as the page names.
+const MOST_WARMED: usize = 8;
 /// Frames nearer than this to each other show the same; the page goes by the same rule.
 const APART: u64 = 8;
 

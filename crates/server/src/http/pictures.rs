@@ -1,7 +1,8 @@
 //! `GET /v1/history/{id}/frames/{pair}/{side}`: a frame as a picture, decoded when somebody wants to see it.
 //!
 //! A picture is found by the number of its pair: pairing chose which frame of which file that is. Decoding runs beside the job
-//! queue, a few at a time and within the memory budget, so that looking does not wait for scoring.
+//! queue, a few at a time and within the memory budget, so that looking does not wait for scoring. A picture
+//! that is being decoded is not decoded twice.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,10 +139,15 @@ pub fn prepare(app: &App, entry: &Entry) {
     }
 }
 
-/// Decodes frames that somebody is likely to look at. Blocks.
+/// Decodes frames that somebody is likely to look at, the likeliest first, both sides at once. Blocks.
 pub fn warm(app: &App, entry: &Entry, frames: &[u64]) {
-    for (pair, side) in frames.iter().flat_map(|pair| [(*pair, 0), (*pair, 1)]) {
-        if shown(app, entry, pair, side, None, &Cancel::new()).is_err() {
+    for pair in frames {
+        let side = |side| shown(app, entry, *pair, side, None, &Cancel::new()).is_ok();
+        let both = std::thread::scope(|scope| {
+            let reference = scope.spawn(|| side(0));
+            side(1) && reference.join().unwrap_or(false)
+        });
+        if !both || !app.viewer.has_room() {
             return;
         }
     }
@@ -196,23 +202,18 @@ fn shown(
     let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
     let frame = steps.unwrap_or_default().at(pair)[side];
     let key = Key { file: subject.key.clone(), frame, size };
-    if let Some(bytes) = app.viewer.picture(&key) {
-        return Ok(bytes);
-    }
-    let raw = raw_format(&entry.request);
-    let bytes = if subject.video.is_y4m() || raw.is_some() {
-        plain(&subject.video, raw, frame, cancel)?
-    } else {
+    app.viewer.picture(&key, || {
+        let raw = raw_format(&entry.request);
+        if subject.video.is_y4m() || raw.is_some() {
+            return plain(&subject.video, raw, frame, cancel);
+        }
         let (place, tools, index) = subject.index(app, cancel)?;
         let (width, height) = size.unwrap_or((index.width, index.height));
         let size = size.filter(|size| *size != (index.width, index.height));
         let _room = room(0, width, height, cancel)?;
         still::still(&tools, place.path(), &index, frame, size, cancel)
-            .map_err(|error| ToolError::Failed(error.to_string()))?
-    };
-    let bytes = Bytes::from(bytes);
-    app.viewer.keep(key, &bytes);
-    Ok(bytes)
+            .map_err(|error| ToolError::Failed(error.to_string()))
+    })
 }
 
 /// A frame of raw video or Y4M, read without a decoder.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
 use tokio::sync::Semaphore;
@@ -35,6 +35,8 @@ pub struct Key {
 #[derive(Debug)]
 pub struct Viewer {
     kept: Mutex<Kept>,
+    /// Signalled when a picture has left `Kept::decoding`.
+    decoded: Condvar,
     /// Bytes of pictures that are kept, at most, and of what is remembered of files.
     most_kept: usize,
     /// Who decodes takes one.
@@ -46,32 +48,50 @@ struct Kept {
     /// Oldest first.
     pictures: VecDeque<(Key, Bytes)>,
     bytes: usize,
+    /// What somebody decodes now.
+    decoding: Vec<Key>,
     indices: VecDeque<(FileKey, Arc<StillIndex>)>,
     tools: Option<Tools>,
 }
 
 impl Viewer {
     pub fn new(most_kept: usize) -> Self {
-        Self { kept: Mutex::default(), most_kept, turns: Semaphore::new(AT_ONCE) }
+        Self { kept: Mutex::default(), decoded: Condvar::new(), most_kept, turns: Semaphore::new(AT_ONCE) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn picture(&self, key: &Key) -> Option<Bytes> {
-        self.lock().pictures.iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes.clone())
+    /// The picture from memory, or what `decode` makes of it. Only one caller decodes it; others wait for that.
+    pub fn picture(
+        &self,
+        key: &Key,
+        decode: impl FnOnce() -> Result<Vec<u8>, ToolError>,
+    ) -> Result<Bytes, ToolError> {
+        let mut kept = self.lock();
+        loop {
+            if let Some(bytes) = kept.picture(key) {
+                return Ok(bytes);
+            }
+            if !kept.decoding.contains(key) {
+                break;
+            }
+            // Where the other one has failed, the next one tries.
+            kept = self.decoded.wait(kept).unwrap_or_else(PoisonError::into_inner);
+        }
+        kept.decoding.push(key.clone());
+        drop(kept);
+        let decoding = Decoding { viewer: self, key };
+        let bytes = Bytes::from(decode()?);
+        self.lock().keep(key.clone(), &bytes, self.most_kept);
+        drop(decoding);
+        Ok(bytes)
     }
 
-    pub fn keep(&self, key: Key, bytes: &Bytes) {
-        let mut kept = self.lock();
-        kept.bytes += bytes.len();
-        kept.pictures.push_back((key, bytes.clone()));
-        while kept.bytes > self.most_kept
-            && let Some((_, oldest)) = kept.pictures.pop_front()
-        {
-            kept.bytes -= oldest.len();
-        }
+    /// Whether more pictures can be kept without dropping any.
+    pub fn has_room(&self) -> bool {
+        self.lock().bytes < self.most_kept / 2
     }
 
     pub fn tools(&self, launch: Launch) -> Result<Tools, ToolError> {
@@ -105,8 +125,40 @@ impl Viewer {
     }
 }
 
+impl Kept {
+    fn picture(&self, key: &Key) -> Option<Bytes> {
+        self.pictures.iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes.clone())
+    }
+
+    fn keep(&mut self, key: Key, bytes: &Bytes, most: usize) {
+        self.bytes += bytes.len();
+        self.pictures.push_back((key, bytes.clone()));
+        while self.bytes > most
+            && let Some((_, oldest)) = self.pictures.pop_front()
+        {
+            self.bytes -= oldest.len();
+        }
+    }
+}
+
+/// A picture on its way. When it is dropped, those who wait look again, whatever became of it.
+struct Decoding<'a> {
+    viewer: &'a Viewer,
+    key: &'a Key,
+}
+
+impl Drop for Decoding<'_> {
+    fn drop(&mut self) {
+        self.viewer.lock().decoding.retain(|other| other != self.key);
+        self.viewer.decoded.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn key(frame: u64) -> Key {
@@ -115,12 +167,39 @@ mod tests {
 
     #[test]
     fn the_oldest_pictures_make_room() {
-        let viewer = Viewer::new(1000);
+        let mut kept = Kept::default();
         let large = Bytes::from(vec![0; 500]);
         for frame in 0..3 {
-            viewer.keep(key(frame), &large);
+            kept.keep(key(frame), &large, 1000);
         }
-        assert!(viewer.picture(&key(0)).is_none());
-        assert!(viewer.picture(&key(1)).is_some() && viewer.picture(&key(2)).is_some());
+        assert!(kept.picture(&key(0)).is_none());
+        assert!(kept.picture(&key(1)).is_some() && kept.picture(&key(2)).is_some());
+    }
+
+    #[test]
+    fn a_picture_is_decoded_once_however_many_want_it() {
+        let (viewer, decoded) = (Viewer::new(1000), AtomicUsize::new(0));
+        let gate = Barrier::new(4);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    gate.wait();
+                    let decode = || {
+                        decoded.fetch_add(1, Ordering::SeqCst);
+                        Ok(vec![7])
+                    };
+                    assert_eq!(viewer.picture(&key(1), decode).unwrap(), [7].as_slice());
+                });
+            }
+        });
+        assert_eq!(decoded.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_picture_that_failed_is_tried_again() {
+        let viewer = Viewer::new(1000);
+        assert!(viewer.picture(&key(1), || Err(ToolError::Cancelled)).is_err());
+        assert!(viewer.lock().decoding.is_empty());
+        assert_eq!(viewer.picture(&key(1), || Ok(vec![7])).unwrap(), [7].as_slice());
     }
 }
