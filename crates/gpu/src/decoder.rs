@@ -7,6 +7,9 @@ use visus_video::RemotePicture;
 
 use crate::error::DeviceError;
 
+/// How the panic begins with which a picture of a lost device ends whoever looks at it.
+pub const PICTURE_LOST: &str = "a decoded picture could not be copied from the device";
+
 /// What a device may decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VideoCodec {

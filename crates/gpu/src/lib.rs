@@ -20,7 +20,7 @@ mod selftest;
 mod sums;
 mod work;
 
-pub use decoder::{VideoCodec, VideoDecoder};
+pub use decoder::{PICTURE_LOST, VideoCodec, VideoDecoder};
 pub use device::{Device, DeviceInfo, Limits, PairJob, Session};
 pub use error::{CudaVersion, DeviceError};
 pub use schedule::Kernel;

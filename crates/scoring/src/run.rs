@@ -122,6 +122,12 @@ fn device_decoder_failed(error: &ScoreError) -> Option<String> {
     match error {
         ScoreError::Engine(EngineError::Read { source: ReadError::Device { reason, .. }, .. })
         | ScoreError::Open { source: ReadError::Device { reason, .. }, .. } => Some(reason.clone()),
+        // Its pictures went with a lost device.
+        ScoreError::Engine(EngineError::Died { reason, .. })
+            if reason.contains(visus_engine::PICTURE_LOST) =>
+        {
+            Some(reason.clone())
+        }
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use visus_video::{Format, RemotePicture};
 use super::driver::{Buffer, Context, Event, Pinned, Stream};
 use super::kernels::{Kernels, PictureKernel};
 use crate::arguments::THREADS;
+use crate::decoder::PICTURE_LOST;
 use crate::error::DeviceError;
 use crate::layout::Size;
 
@@ -224,7 +225,7 @@ impl RemotePicture for DevicePicture {
     fn host(&self) -> &[u8] {
         let copy = self.host.get_or_init(|| match self.download() {
             Ok(pinned) => pinned,
-            Err(error) => panic!("a decoded picture could not be copied from the device: {error}"),
+            Err(error) => panic!("{PICTURE_LOST}: {error}"),
         });
         copy.bytes()
     }
