@@ -19,7 +19,7 @@ const PACKAGES: [&str; 2] = ["nvidia-cuda-nvrtc-cu12==12.0.140", "nvidia-cuda-nv
 const OPTIONS: [&str; 3] = ["--gpu-architecture=compute_60", "--fmad=false", "--std=c++14"];
 /// Pascal, Volta, Turing, Ampere, Ada, Hopper.
 const ARCHITECTURES: [&str; 8] = ["sm_60", "sm_61", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"];
-const SOURCES: [&str; 6] = ["adm", "cambi", "motion", "psnr", "speed", "vif"];
+const SOURCES: [&str; 7] = ["adm", "cambi", "motion", "picture", "psnr", "speed", "vif"];
 const HEADER: &str = "common.cuh";
 const LOCK: &str = "ptx.lock";
 

@@ -10,8 +10,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use visus_gpu::{VideoCodec, VideoDecoder};
 use visus_metrics::Level;
-use visus_video::{Allocator, chain};
+use visus_video::{Allocator, Format, chain};
 
 use crate::error::EngineError;
 use crate::lane::Lane;
@@ -93,6 +94,11 @@ pub trait Device: fmt::Debug + Send + Sync {
     /// A lane for those of the metrics that this device has kernels for, or none if there is no such metric. It is made
     /// for one clip and used on one thread.
     fn lane(&self, request: &LaneRequest<'_>) -> Result<Option<DeviceLane>, DeviceError>;
+
+    /// A decoder whose pictures stay in this device's memory, where its lanes read them.
+    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        Err(DeviceError::Other(format!("{} does not decode {codec} ({format})", self.id())))
+    }
 
     /// Memory that this device copies from fastest, for the frames that readers fill.
     fn allocator(&self) -> Option<Arc<dyn Allocator>> {
@@ -177,7 +183,9 @@ impl Backend {
                 used.device_metrics = places.iter().map(name).collect();
                 Ok((Some(OpenDevice { id, policy: request.policy, lane, places: places.into() }), used))
             }
-            Err(source) if request.policy == DevicePolicy::Preferred => {
+            // A device that lacks all of the metrics is treated like one that lacks some: the CPU computes them, and the
+            // result says so.
+            Err(source) if request.policy == DevicePolicy::Preferred || source == DeviceError::NoKernel => {
                 used.fallback = Some(Fallback { frame: 0, reason: chain(&source) });
                 Ok((None, used))
             }

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
-use visus_gpu::{Limits, PairJob, PairSums, Session, Work};
+use visus_gpu::{Limits, PairJob, PairSums, Session, VideoCodec, VideoDecoder, Work};
 use visus_metrics::MetricError;
-use visus_video::Allocator;
+use visus_video::{Allocator, Format};
 
 use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
 use crate::error::EngineError;
@@ -86,6 +86,10 @@ impl Device for Gpu {
         let finish = Arc::new(Finish { work, metrics: request.metrics.to_vec() });
         let lane = GpuLane { id: self.id(), finish, session, tickets: VecDeque::new() };
         Ok(Some(DeviceLane { lane: Box::new(lane), places }))
+    }
+
+    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        Ok(self.device.decoder(codec, format)?)
     }
 
     fn allocator(&self) -> Option<Arc<dyn Allocator>> {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::bounded;
-use visus_video::Allocator;
+use visus_gpu::{VideoCodec, VideoDecoder};
+use visus_video::{Allocator, Format};
 
 use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
 use crate::error::{EngineError, Role, guarded};
@@ -48,6 +49,12 @@ impl Device for Gpus {
             lanes.push((Role::Device(gpu.id()), lane));
         }
         Ok(shared.map(|places| DeviceLane { lane: Box::new(SharedLane { lanes }), places }))
+    }
+
+    /// The first one decodes; another one that is given such a picture copies it through the host.
+    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        let first = self.gpus.first().ok_or_else(|| DeviceError::Other("there is no device".to_owned()))?;
+        first.decoder(codec, format)
     }
 
     /// Pinned memory is pinned for all devices.

@@ -68,4 +68,5 @@ pub use run::{run, run_part};
 pub use scores::{Column, Scores};
 pub use session::PushSession;
 pub use settings::{FrameRange, Settings};
+pub use visus_gpu::{PICTURE_LOST, VideoCodec, VideoDecoder};
 pub use visus_metrics::ClipInfo;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use visus_video::budget::Reservation;
-use visus_video::{Format, Source};
+use visus_video::{Format, Pool, Source};
 
 use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
@@ -156,7 +156,15 @@ impl<'a> Run<'a> {
         let size = pool_size(self.workers.len(), self.plan.history(), on_device)
             + (self.readers() - 1) * FRAMES_AHEAD;
         let allocator = self.settings.backend.allocator().filter(|_| on_device.is_some());
+        let pool = |source: &dyn Source| {
+            if source.is_remote() {
+                Pool::hollow(self.clip.format, size)
+            } else {
+                frame_pool(self.clip.format, size, allocator.as_ref())
+            }
+        };
         let input = |source: Box<dyn Source>, side, skip: u64| Input {
+            pool: pool(&*source),
             source,
             side,
             skip: skip.saturating_add(self.span.read),
@@ -166,7 +174,6 @@ impl<'a> Run<'a> {
             } else {
                 ChromaReading::Always
             },
-            pool: frame_pool(self.clip.format, size, allocator.as_ref()),
         };
         let [reference, distorted] = sources;
         [

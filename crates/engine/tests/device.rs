@@ -273,14 +273,19 @@ fn the_cpu_takes_over_from_a_lost_device_where_it_is_preferred() {
 
 #[test]
 fn a_device_that_cannot_be_used_is_refused_or_replaced() {
-    for (metrics, fault, reason) in [
-        (SOME, Fault::Unavailable, "it is out of memory: 0 bytes are left"),
-        (&["cambi"][..], Fault::None, "it has no kernel for any of the metrics"),
+    let (refused, lacking) =
+        ("it is out of memory: 0 bytes are left", "it has no kernel for any of the metrics");
+    for (metrics, fault, reason, policy) in [
+        (SOME, Fault::Unavailable, refused, DevicePolicy::Preferred),
+        (&["cambi"][..], Fault::None, lacking, DevicePolicy::Preferred),
+        (&["cambi"][..], Fault::None, lacking, DevicePolicy::Required),
     ] {
         let settings = |policy| FakeDevice::new(metrics, 1, fault).settings(policy, 2);
-        let error = score(&settings(DevicePolicy::Required)).unwrap_err();
-        assert!(visus_video::chain(&error).ends_with(reason), "{error:?}");
-        let outcome = score(&settings(DevicePolicy::Preferred)).unwrap();
+        if fault == Fault::Unavailable {
+            let error = score(&settings(DevicePolicy::Required)).unwrap_err();
+            assert!(visus_video::chain(&error).ends_with(reason), "{error:?}");
+        }
+        let outcome = score(&settings(policy)).unwrap();
         assert_eq!(text(&outcome), text(&on_cpu(&Settings::default())));
         let used = outcome.backend;
         assert!(used.device.is_none() && used.requested.is_some() && used.device_metrics.is_empty());

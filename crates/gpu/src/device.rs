@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use visus_video::{Allocator, SharedFrame};
+use visus_video::{Allocator, Format, SharedFrame};
 
+use crate::decoder::{VideoCodec, VideoDecoder};
 use crate::error::DeviceError;
 use crate::sums::PairSums;
 use crate::work::Work;
@@ -51,6 +52,12 @@ pub trait Device: Send + Sync {
 
     /// Kernels, memory and streams for pictures of one format.
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError>;
+
+    /// A decoder whose pictures stay in the device's memory, where sessions of this device read them.
+    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        let reason = format!("{} has no decoder for {codec} ({format}) that we use", self.info().api);
+        Err(DeviceError::Decoder { reason })
+    }
 }
 
 /// A pair to be scored. Its frames are held until they have been uploaded.

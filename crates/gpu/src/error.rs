@@ -29,6 +29,8 @@ pub enum DeviceError {
     Driver { step: &'static str, reason: String },
     #[error("the device's results differ from the CPU's: {reason}")]
     SelfTest { reason: String },
+    #[error("the device's decoder cannot be used: {reason}")]
+    Decoder { reason: String },
     #[error("a picture of {got} was given to a session for {needed}")]
     Picture { got: Format, needed: Format },
     #[error("a batch of {got} pairs was given, but at most {allowed} fit")]

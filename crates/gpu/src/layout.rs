@@ -35,7 +35,7 @@ pub struct Size {
 }
 
 impl Size {
-    fn new(width: usize, height: usize) -> Self {
+    pub fn new(width: usize, height: usize) -> Self {
         Self { width, height, pitch: width.next_multiple_of(ROW_ALIGN) }
     }
 

@@ -11,6 +11,7 @@
 
 mod arguments;
 pub mod cuda;
+mod decoder;
 mod device;
 mod error;
 mod layout;
@@ -19,6 +20,7 @@ mod selftest;
 mod sums;
 mod work;
 
+pub use decoder::{PICTURE_LOST, VideoCodec, VideoDecoder};
 pub use device::{Device, DeviceInfo, Limits, PairJob, Session};
 pub use error::{CudaVersion, DeviceError};
 pub use schedule::Kernel;

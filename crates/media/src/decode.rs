@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use visus_child::{Finished, StderrTail, Stream};
-use visus_engine::Cancel;
+use visus_engine::{Cancel, Device};
 use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
 
 use crate::rgb::{RgbTarget, to_yuv};
@@ -32,6 +32,8 @@ pub struct DecodeOptions {
     pub cancel: Cancel,
     /// The first frame, in containers whose index leads to it.
     pub start: u64,
+    /// A device that decodes what it can.
+    pub device: Option<Arc<dyn Device>>,
 }
 
 /// A running ffmpeg and the frames that it gives.
@@ -344,7 +346,7 @@ fn arguments(tools: &Tools, probe: &Probe, options: &DecodeOptions, more: &More<
     args
 }
 
-fn info(probe: &Probe, options: &DecodeOptions) -> Info {
+pub(crate) fn info(probe: &Probe, options: &DecodeOptions) -> Info {
     let rgb = probe.delivery.rgb.then_some(options.rgb.range);
     Info {
         frame_rate: probe.frame_rate,
@@ -359,7 +361,7 @@ fn info(probe: &Probe, options: &DecodeOptions) -> Info {
 /// Every line is marked with its level, so that its weight is known whatever its words; none is folded into "repeated". That
 /// a picture is corrupt is told as a warning, but not always where several threads decode; that errors in it were concealed
 /// is told each time, as information.
-const LOUDNESS: &str = "repeat+level+info";
+pub(crate) const LOUDNESS: &str = "repeat+level+info";
 
 /// What ffmpeg also tells as an error where no data are missing or wrong: references that an open group of pictures or a cut
 /// leaves behind at its start.

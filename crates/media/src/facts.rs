@@ -20,6 +20,8 @@ pub struct Facts {
     pub probe: Option<Probe>,
     /// The hardware that decodes it; none is software.
     pub hardware: Option<String>,
+    /// Why a device that was to decode it does not.
+    pub not_on_device: Option<String>,
 }
 
 impl Facts {
@@ -34,6 +36,7 @@ impl Facts {
             frames: probe.frames,
             probe: Some(probe.clone()),
             hardware: None,
+            not_on_device: None,
         }
     }
 
@@ -49,6 +52,7 @@ impl Facts {
             frames: source.total_frames(),
             probe: None,
             hardware: None,
+            not_on_device: None,
         }
     }
 
@@ -105,6 +109,9 @@ impl Facts {
                 ("duration", json!(probe.duration)),
             ] {
                 object.insert(key.to_owned(), more);
+            }
+            if let Some(reason) = &self.not_on_device {
+                object.insert("not_decoded_on_device".to_owned(), json!(reason));
             }
         }
         value

@@ -127,6 +127,7 @@ mod tests {
             frames: None,
             probe: None,
             hardware: None,
+            not_on_device: None,
         }
     }
 

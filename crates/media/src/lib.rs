@@ -19,6 +19,7 @@ pub mod fuzzing;
 mod geometry;
 mod input;
 mod memory;
+mod on_device;
 mod open;
 mod opening;
 mod pixfmt;

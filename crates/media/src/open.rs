@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use visus_child::StderrTail;
-use visus_engine::{Cancel, Side};
+use visus_engine::{Cancel, Device, Side};
 use visus_video::{ColourRange, Source};
 
 use crate::compare::{self, Comparability, Verdict};
@@ -11,6 +11,7 @@ use crate::control::{Control, OpenPair};
 use crate::convert::{Converter, Shape};
 use crate::error::shown;
 use crate::geometry::{self, HD, Scale, range, range_name, rgb_target};
+use crate::on_device::DeviceDecoder;
 use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
@@ -33,6 +34,10 @@ pub struct PairOptions {
     pub forgive: bool,
     /// One of ffmpeg's hardware decoders, or `auto` for the first that works, else software.
     pub hwaccel: Option<String>,
+    /// A device that decodes what it can and keeps the pictures; the rest is ffmpeg's.
+    pub device: Option<Arc<dyn Device>>,
+    /// Why it does not, where that is known already.
+    pub not_on_device: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
     pub skip: [u64; 2],
     /// What is done to each before anything else.
@@ -54,6 +59,8 @@ impl Default for PairOptions {
             display: HD,
             forgive: false,
             hwaccel: None,
+            device: None,
+            not_on_device: None,
             skip: [0, 0],
             treatments: Default::default(),
             pairs: None,
@@ -257,7 +264,11 @@ impl Probed {
             rgb: self.rgb,
             cancel: halt.clone(),
             start: 0,
+            device: options.device.clone(),
         };
+        for facts in &mut self.facts {
+            facts.not_on_device.clone_from(&options.not_on_device);
+        }
         let mut words: [Option<StderrTail>; 2] = [None, None];
         let reference = self.stream(0, target, options, &decode, &mut words[0])?;
         let distorted = self.stream(1, target, options, &decode, &mut words[1])?;
@@ -292,7 +303,7 @@ impl Probed {
     /// How the same pair can be opened once more.
     fn again(&self, options: &PairOptions) -> Reopen {
         let Self { inputs, tools, upright, rgb, tone_map, .. } = self;
-        let options = PairOptions { sync: Sync::Off, ..options.clone() };
+        let options = PairOptions { sync: Sync::Off, device: None, ..options.clone() };
         let (inputs, tools) = (inputs.clone(), tools.clone());
         Reopen { inputs, tools, upright: *upright, rgb: *rgb, tone_map: *tone_map, options }
     }
@@ -326,7 +337,7 @@ impl Probed {
         });
         let tools = self.tools.clone();
         // A quick look; what it costs to set hardware up would be lost.
-        let decode = DecodeOptions { forgive: true, hwaccel: None, ..decode.clone() };
+        let decode = DecodeOptions { forgive: true, hwaccel: None, device: None, ..decode.clone() };
         Box::new(move |views, cancel| {
             let decode = DecodeOptions { cancel: cancel.clone(), ..decode.clone() };
             scan(&again, tools.as_ref(), &decode, views)
@@ -341,9 +352,14 @@ impl Probed {
         decode: &DecodeOptions,
         words: &mut Option<StderrTail>,
     ) -> Result<Stream, MediaError> {
-        let source = self.source(side, decode, words)?;
-        let facts = &self.facts[side];
         let mapped = self.tone_map[side].is_some();
+        let own = Shape { format: self.facts[side].format, range: range(&self.facts[side]) };
+        let converted = mapped || Converter::new(own, target, options.scaler).is_some();
+        let source = match self.on_device(side, decode, converted) {
+            Some(source) => source,
+            None => self.source(side, decode, words)?,
+        };
+        let facts = &self.facts[side];
         Ok(Stream {
             source,
             range: if mapped { ColourRange::Limited } else { range(facts) },
@@ -352,6 +368,28 @@ impl Probed {
             scaler: options.scaler,
             skip: options.skip[side],
         })
+    }
+
+    /// The pictures of a side on a device, where one is offered and can decode it.
+    fn on_device(&mut self, side: usize, decode: &DecodeOptions, converted: bool) -> Option<Box<dyn Source>> {
+        let (device, tools) = (decode.device.as_deref()?, self.tools.as_ref()?);
+        let probe = self.facts[side].probe.as_ref().filter(|_| self.opened[side].is_none())?;
+        let opened = if converted {
+            Err("its pictures are converted on the CPU".to_owned())
+        } else {
+            DeviceDecoder::open(tools, probe, decode, device)
+        };
+        let facts = &mut self.facts[side];
+        match opened {
+            Ok(decoder) => {
+                facts.hardware = Some(format!("nvdec ({}:{})", device.id().api, device.id().index));
+                Some(Box::new(decoder))
+            }
+            Err(reason) => {
+                facts.not_on_device = Some(reason);
+                None
+            }
+        }
     }
 
     fn source(

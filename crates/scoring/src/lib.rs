@@ -48,7 +48,7 @@ pub use handle::{ModelFile, OpenedFile};
 pub use inputs::InputOptions;
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;
-pub use request::{Decoders, Pairing, RunOptions, ScoreRequest, Videos};
+pub use request::{Decoders, DeviceDecoding, Pairing, RunOptions, ScoreRequest, Videos};
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
 pub use shape::Shape;

@@ -11,7 +11,7 @@ use crate::handle::OpenedFile;
 use crate::inputs::{InputOptions, split_stream};
 use crate::names::RequestedModel;
 use crate::pair::{FileNames, PairInfo};
-use crate::request::{Decoders, Pairing, Videos, display};
+use crate::request::{Decoders, DeviceDecoding, Pairing, Videos, display};
 use crate::video::Kind;
 use crate::{NotComparable, RequestError, ScoreError, Video};
 
@@ -24,6 +24,24 @@ pub struct OpenVideos {
     pub(crate) skip: [u64; 2],
     /// The same pair once more, brought to SDR.
     pub(crate) again: Option<Box<Videos>>,
+    /// The same pair once more for ffmpeg alone, where a device decodes.
+    pub(crate) without_device: Option<Box<WithoutDevice>>,
+}
+
+/// What it takes to open a pair again whose decoder on a device gave up.
+#[derive(Debug)]
+pub(crate) struct WithoutDevice {
+    videos: Videos,
+    models: Vec<RequestedModel>,
+}
+
+impl WithoutDevice {
+    /// Opens the pair, decoded by ffmpeg; the report says why.
+    pub fn open(self, reason: &str, cancel: &Cancel) -> Result<OpenVideos, ScoreError> {
+        let Self { mut videos, models } = self;
+        videos.pairing.decoding = DeviceDecoding::Failed(reason.to_owned());
+        Prepared::new(videos, &models, cancel)?.open()
+    }
 }
 
 impl std::fmt::Debug for OpenVideos {
@@ -42,12 +60,12 @@ impl OpenVideos {
 
     /// Only a region of both from now on.
     fn within(self, roi: Region) -> Result<Self, ScoreError> {
-        let Self { reference, distorted, mut pair, skip, again } = self;
+        let Self { reference, distorted, mut pair, skip, again, without_device } = self;
         let refused = |reason: String| RequestError::Input(format!("roi: {reason}"));
         let reference = Box::new(Cropped::new(reference, roi).map_err(refused)?);
         let distorted = Box::new(Cropped::new(distorted, roi).map_err(refused)?);
         pair.measured_within(roi);
-        Ok(Self { reference, distorted, pair, skip, again })
+        Ok(Self { reference, distorted, pair, skip, again, without_device })
     }
 }
 
@@ -61,6 +79,7 @@ pub struct Prepared {
     roi: Option<Region>,
     /// The same pair once more, brought to SDR.
     again: Option<Box<Videos>>,
+    without_device: Option<Box<WithoutDevice>>,
 }
 
 enum State {
@@ -99,7 +118,11 @@ impl Prepared {
     /// Looks at both videos. `models` decide to which size videos of different size are brought.
     pub fn new(videos: Videos, models: &[RequestedModel], cancel: &Cancel) -> Result<Self, ScoreError> {
         let again = videos.pairing.inputs.tone_map.then(|| tone_mapped(&videos)).transpose()?;
+        let without_device = without_device(&videos, models).map(Box::new);
         let Videos { reference, distorted, raw, mut pairing, skip } = videos;
+        if without_device.is_none() && matches!(pairing.decoding, DeviceDecoding::On(_)) {
+            pairing.decoding = DeviceDecoding::Never;
+        }
         if reference.is_standard_input() && distorted.is_standard_input() {
             let text = "only one of the two videos can come from standard input";
             return Err(RequestError::Format(text.to_owned()).into());
@@ -124,7 +147,14 @@ impl Prepared {
             let (videos, formats) = ([reference, distorted], kinds.map(raw_format));
             let files = PlainFiles { videos, raw: formats, expected: raw };
             let plain = Plain { files, reference: None, inputs: pairing.inputs };
-            return Ok(Self { state: State::Plain(Box::new(plain)), skip, force, roi, again });
+            return Ok(Self {
+                state: State::Plain(Box::new(plain)),
+                skip,
+                force,
+                roi,
+                again,
+                without_device: None,
+            });
         }
         let mut options = pairing.options(encoded, skip);
         options.cancel = cancel.clone();
@@ -143,7 +173,8 @@ impl Prepared {
             let declared = offset.skip(probed.facts[0].frame_rate)?;
             options.skip = [0, 1].map(|side| skip[side] + declared[side]);
         }
-        Ok(Self { state: State::Media(Box::new(Media { probed, options, names })), skip, force, roi, again })
+        let state = State::Media(Box::new(Media { probed, options, names }));
+        Ok(Self { state, skip, force, roi, again, without_device })
     }
 
     /// Whether the frames of the reference are those of other pairs with the same reference.
@@ -221,7 +252,7 @@ impl Prepared {
 
     /// Opens both videos, and refuses what can be refused before a frame is scored.
     pub fn open(self) -> Result<OpenVideos, ScoreError> {
-        let Self { state, skip, force, roi, again } = self;
+        let Self { state, skip, force, roi, again, without_device } = self;
         let mut videos = match state {
             State::Plain(plain) => open_plain(*plain, skip, force)?,
             State::Media(media) => {
@@ -231,7 +262,14 @@ impl Prepared {
                         let pair = PairInfo::synchronised(control, names, force);
                         pair.check()?;
                         // Pairing has left out the first frames already.
-                        OpenVideos { reference, distorted, pair, skip: [0, 0], again: None }
+                        OpenVideos {
+                            reference,
+                            distorted,
+                            pair,
+                            skip: [0, 0],
+                            again: None,
+                            without_device: None,
+                        }
                     }
                     Err(error) => return Err(names.reworded(error.into())),
                 }
@@ -240,7 +278,7 @@ impl Prepared {
         if let Some(roi) = roi {
             videos = videos.within(roi)?;
         }
-        videos.again = again;
+        (videos.again, videos.without_device) = (again, without_device);
         Ok(videos)
     }
 }
@@ -346,7 +384,7 @@ fn open_plain(plain: Plain, mut skip: [u64; 2], force: bool) -> Result<OpenVideo
     }
     let comparability = visus_media::judge(&*reference, &*distorted);
     let pair = PairInfo::plain(comparability, [first, second].concat(), force);
-    Ok(OpenVideos { reference, distorted, pair, skip, again: None })
+    Ok(OpenVideos { reference, distorted, pair, skip, again: None, without_device: None })
 }
 
 impl PlainFiles {
@@ -413,6 +451,22 @@ fn spooled(videos: [Video; 2], raw: Option<Format>) -> Result<[Video; 2], ScoreE
     };
     let [reference, distorted] = videos;
     Ok([spool(reference)?, spool(distorted)?])
+}
+
+/// The same request once more, where a device decodes and both videos can be read twice: what it gives up on is read again.
+fn without_device(videos: &Videos, models: &[RequestedModel]) -> Option<WithoutDevice> {
+    let twice = [&videos.reference, &videos.distorted].iter().all(|video| video.is_rereadable());
+    if !twice || !matches!(videos.pairing.decoding, DeviceDecoding::On(_)) {
+        return None;
+    }
+    let videos = Videos {
+        reference: videos.reference.try_clone().ok()?,
+        distorted: videos.distorted.try_clone().ok()?,
+        raw: videos.raw,
+        pairing: videos.pairing.clone(),
+        skip: videos.skip,
+    };
+    Some(WithoutDevice { videos, models: models.iter().map(RequestedModel::without_file).collect() })
 }
 
 /// The same request once more, with both brought to SDR.

@@ -1,9 +1,10 @@
 //! What a front end asks for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use visus_engine::{Settings, model};
+use visus_engine::{Device, Settings, model};
 use visus_media::{Facts, HD, Launch, PairOptions, Scale, Scaler, Sync, Treatment, display_of};
 use visus_metrics::Level;
 use visus_video::Format;
@@ -50,6 +51,19 @@ pub struct Pairing {
     pub inputs: InputOptions,
     /// Bring HDR to SDR before it is compared.
     pub tone_mapped: bool,
+    /// Who decodes beside ffmpeg.
+    pub decoding: DeviceDecoding,
+}
+
+/// Whether a device decodes encoded video.
+#[derive(Clone, Debug, Default)]
+pub enum DeviceDecoding {
+    #[default]
+    Never,
+    /// What it can; the rest is ffmpeg's.
+    On(Arc<dyn Device>),
+    /// It has been tried, and this is why it is not used.
+    Failed(String),
 }
 
 impl Pairing {
@@ -67,6 +81,15 @@ impl Pairing {
             scaler: self.scaler,
             forgive: self.force,
             hwaccel: self.hwaccel.clone(),
+            device: match &self.decoding {
+                // Who names one of ffmpeg's hardware decoders gets that.
+                DeviceDecoding::On(device) if self.hwaccel.is_none() => Some(Arc::clone(device)),
+                _ => None,
+            },
+            not_on_device: match &self.decoding {
+                DeviceDecoding::Failed(reason) => Some(reason.clone()),
+                _ => None,
+            },
             skip,
             launch: self.decoders.launch(),
             purpose: self.decoders.purpose.clone(),
@@ -145,6 +168,12 @@ impl RunOptions {
             backend,
             detectors: None,
         }
+    }
+
+    /// The device on which encoded video is decoded: the one that computes the scores, if one does.
+    pub fn decoding(&self) -> DeviceDecoding {
+        let device = self.backend.open(self.level).ok().and_then(|backend| backend.device);
+        device.map_or(DeviceDecoding::Never, |request| DeviceDecoding::On(request.device))
     }
 
     /// The part of the clip that is asked for, if any.

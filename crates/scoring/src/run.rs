@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use visus_engine::{
-    Cancel, Event, Flow, FrameRange, Outcome, PairObserver, Plan, Pooling, Row, Settings, Sink,
+    Cancel, EngineError, Event, Flow, FrameRange, Outcome, PairObserver, Plan, Pooling, Row, Settings, Sink,
 };
 use visus_media::Otherwise;
 use visus_report::part::{self, Asked, PartKnowledge};
 use visus_report::score::{InputFacts, ScoreFacts, ScoreReport};
-use visus_video::{Cropped, Region, Source};
+use visus_video::{Cropped, ReadError, Region, Source};
 
 use crate::faults::{FaultObserver, Faults};
 use crate::open::{OpenVideos, Prepared};
@@ -55,7 +55,8 @@ const NOT_OBSERVED: &str = "faults that models do not see (levels, colour, frame
 
 /// Opens both videos and scores them.
 pub fn score(request: ScoreRequest, cancel: &Cancel, sink: &mut dyn Sink) -> Result<ScoreResult, ScoreError> {
-    let ScoreRequest { videos, selection, options } = request;
+    let ScoreRequest { mut videos, selection, options } = request;
+    videos.pairing.decoding = options.decoding();
     let videos = Prepared::new(videos, &selection.models, cancel)?.open()?;
     score_opened(videos, &selection, &options, cancel, sink)
 }
@@ -83,7 +84,17 @@ pub fn score_resolved(
     let Resolved { plan, asked, mut notes } = resolved;
     let mut videos = videos;
     let again = videos.again.take();
-    let scored = score_with_plan(videos, &plan, options, cancel, sink)?;
+    let without_device = videos.without_device.take();
+    let scored = match (score_with_plan(videos, &plan, options, cancel, sink), without_device) {
+        (Err(error), Some(videos)) if !cancel.is_fired() => match device_decoder_failed(&error) {
+            Some(reason) => {
+                let videos = videos.open(&reason, cancel)?;
+                score_with_plan(videos, &plan, options, cancel, sink)?
+            }
+            None => return Err(error),
+        },
+        (scored, _) => scored?,
+    };
     let side = again.map(|videos| tone_mapped(*videos, &scored.pair, &plan, options, cancel)).transpose()?;
     let backend_requested = options.backend.to_string();
     let Scored { outcome, facts: [reference, distorted], totals, part, pair, faults } = scored;
@@ -104,6 +115,21 @@ pub fn score_resolved(
         notes,
         tone_mapped: side.flatten(),
     })
+}
+
+/// Why a device's decoder gave up, if that is what went wrong: ffmpeg may decode the video nevertheless.
+fn device_decoder_failed(error: &ScoreError) -> Option<String> {
+    match error {
+        ScoreError::Engine(EngineError::Read { source: ReadError::Device { reason, .. }, .. })
+        | ScoreError::Open { source: ReadError::Device { reason, .. }, .. } => Some(reason.clone()),
+        // Its pictures went with a lost device.
+        ScoreError::Engine(EngineError::Died { reason, .. })
+            if reason.contains(visus_engine::PICTURE_LOST) =>
+        {
+            Some(reason.clone())
+        }
+        _ => None,
+    }
 }
 
 /// The same pair brought to SDR; `None` where neither is HDR.
@@ -163,7 +189,11 @@ pub fn score_with_plan(
     let totals = [reference.total_frames(), distorted.total_frames()];
     let options = &RunOptions { detectors: Some(looks(options, &pair)), ..options.clone() };
     let result = run_engine(plan, [reference, distorted], options, skip, cancel, sink);
-    let Ran { outcome, part, faults } = result.map_err(|error| pair.reworded(error))?;
+    let Ran { outcome, part, faults } = result.map_err(|error| match device_decoder_failed(&error) {
+        // Such a pair is opened again.
+        Some(_) => error,
+        None => pair.reworded(error),
+    })?;
     let ended = match (&part, options.frames) {
         (Some(part), _) => part.ended,
         (None, Some(most)) => outcome.frames < most,

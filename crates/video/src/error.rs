@@ -31,6 +31,9 @@ pub enum ReadError {
     /// A decoder, or whatever else makes frames outside this crate, gave up.
     #[error("\"{file}\" cannot be decoded beyond frame {frame}: {reason}")]
     Decoder { file: String, frame: u64, reason: String },
+    /// A device's decoder gave up; ffmpeg's may decode the file nevertheless.
+    #[error("the device's decoder cannot decode \"{file}\" beyond frame {frame}: {reason}")]
+    Device { file: String, frame: u64, reason: String },
     #[error("\"{file}\" cannot be read on after an earlier error")]
     Failed { file: String },
 }

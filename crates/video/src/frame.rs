@@ -1,9 +1,11 @@
 //! A picture in memory and the views that kernels read it through.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::Format;
 use crate::memory::{Allocator, Buffer, Memory, Pages};
+use crate::remote::RemotePicture;
 
 /// A sample as it is stored: one byte up to 8 bits, two bytes above.
 pub trait Sample: Copy + Default + Send + Sync + Into<u32> + Into<i32> + Into<f32> + 'static {}
@@ -72,15 +74,40 @@ impl Frame {
         Self::in_memory(format, |bytes| Memory::from(allocator, bytes))
     }
 
-    fn in_memory(format: Format, memory: impl FnOnce(usize) -> Memory) -> Self {
-        let mut planes = [Placement::default(); 3];
-        let mut start = 0;
-        for (index, plane) in planes.iter_mut().enumerate().take(format.planes()) {
-            let (width, height) = format.plane_size(index);
-            let stride = width.next_multiple_of(ROW_ALIGN);
-            *plane = Placement { start, length: stride * height, stride, width, height };
-            start += plane.length;
+    /// A frame without memory: a source hands its own over, or it gets some when somebody looks or writes.
+    pub(crate) fn hollow(format: Format) -> Self {
+        let (planes, samples) = placements(&format);
+        let memory = Memory::hollow(samples * format.sample_bytes());
+        Self { format, memory, planes }
+    }
+
+    /// Takes over a picture that lies in a device's memory. What this frame held is dropped.
+    ///
+    /// # Panics
+    /// If the picture has another format.
+    pub fn become_remote(&mut self, picture: Arc<dyn RemotePicture>) {
+        assert_eq!(*picture.format(), self.format, "a picture of the frame's format");
+        self.planes = placements(&self.format).0;
+        self.memory = Memory::Remote(picture);
+    }
+
+    /// The picture in a device's memory, if that is where it lies.
+    pub fn remote(&self) -> Option<&dyn RemotePicture> {
+        match &self.memory {
+            Memory::Remote(picture) => Some(&**picture),
+            _ => None,
         }
+    }
+
+    /// Lets go of a picture in a device's memory, so that the device can use it again.
+    pub(crate) fn let_go_of_remote(&mut self) {
+        if self.remote().is_some() {
+            *self = Self::hollow(self.format);
+        }
+    }
+
+    fn in_memory(format: Format, memory: impl FnOnce(usize) -> Memory) -> Self {
+        let (mut planes, start) = placements(&format);
         let bytes = format.sample_bytes();
         let memory = memory((start * bytes).next_multiple_of(8) + LINE_BYTES);
         // A vector that crosses cache lines takes two loads.
@@ -144,8 +171,11 @@ impl Frame {
 
     /// Takes over the picture of another frame, which may get this one's memory and picture in exchange. Memory that came
     /// from elsewhere (pinned for a device, or a caller's own) stays with its frame: then the picture is copied.
+    /// What lies in a device's memory stays there, and both show it afterwards.
     pub fn exchange(&mut self, other: &mut Self) {
-        if self.has_foreign_memory() || other.has_foreign_memory() {
+        if let (Memory::Remote(picture), true) = (&other.memory, self.format == other.format) {
+            self.become_remote(Arc::clone(picture));
+        } else if self.has_foreign_memory() || other.has_foreign_memory() {
             self.copy_from(other);
         } else {
             std::mem::swap(self, other);
@@ -230,6 +260,19 @@ impl Clone for Frame {
         }
         Self { format: self.format, memory: self.memory.clone(), planes: self.planes }
     }
+}
+
+/// Where planes lie that follow one another, and their samples altogether.
+fn placements(format: &Format) -> ([Placement; 3], usize) {
+    let mut planes = [Placement::default(); 3];
+    let mut start = 0;
+    for (index, plane) in planes.iter_mut().enumerate().take(format.planes()) {
+        let (width, height) = format.plane_size(index);
+        let stride = width.next_multiple_of(ROW_ALIGN);
+        *plane = Placement { start, length: stride * height, stride, width, height };
+        start += plane.length;
+    }
+    (planes, start)
 }
 
 fn copy_rows<T: Copy>(from: Plane<'_, T>, into: Option<PlaneMut<'_, T>>) {

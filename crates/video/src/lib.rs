@@ -38,6 +38,7 @@ mod libvmaf_words;
 mod memory;
 mod pool;
 mod reader;
+mod remote;
 mod share;
 pub mod shots;
 mod source;
@@ -55,6 +56,7 @@ pub use input::{peek_stdin, stdin_bytes};
 pub use memory::{Allocator, Buffer};
 pub use pool::{Pool, PooledFrame, SharedFrame};
 pub use reader::Reader;
+pub use remote::RemotePicture;
 pub use share::share;
 pub use source::{
     Source, open, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable, y4m_stream,

@@ -16,7 +16,9 @@ impl ReadError {
             Self::Truncated { .. } | Self::Io { .. } => Some("Error reading YUV frame data.".to_owned()),
             Self::LostFraming { .. } => Some("Loss of framing in YUV input data".to_owned()),
             Self::FrameHeader { .. } => Some("Error parsing YUV frame header".to_owned()),
-            Self::WrongFrame { .. } | Self::Decoder { .. } | Self::Failed { .. } => None,
+            Self::WrongFrame { .. } | Self::Decoder { .. } | Self::Device { .. } | Self::Failed { .. } => {
+                None
+            }
         }
     }
 }

@@ -9,8 +9,11 @@
 //! slices, and this crate checks that they are long enough and aligned before it relies on them.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::MmapMut;
+
+use crate::remote::RemotePicture;
 
 /// Memory from outside this crate that holds a picture. The slice must always be the same: same address, same length.
 pub trait Buffer: Send + Sync {
@@ -55,6 +58,10 @@ pub(crate) enum Memory {
     Foreign(Box<dyn Buffer>),
     /// A buffer for each plane, at least one.
     Apart(Vec<Box<dyn Buffer>>),
+    /// In a device's memory; writing makes a copy of the frame's own.
+    Remote(Arc<dyn RemotePicture>),
+    /// So many bytes that are allocated when somebody looks at them.
+    Hollow(usize, OnceLock<Vec<u64>>),
 }
 
 impl Memory {
@@ -89,6 +96,26 @@ impl Memory {
         }
     }
 
+    /// Nothing is allocated before somebody looks.
+    pub(crate) fn hollow(bytes: usize) -> Self {
+        Self::Hollow(bytes, OnceLock::new())
+    }
+
+    /// Memory of its own with what is there now, where it has none yet.
+    fn make_own(&mut self) {
+        let own = match self {
+            Self::Remote(picture) => {
+                let bytes = picture.host();
+                let mut words = vec![0u64; bytes.len().div_ceil(8)];
+                bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+                words
+            }
+            Self::Hollow(bytes, words) => words.take().unwrap_or_else(|| vec![0; bytes.div_ceil(8)]),
+            _ => return,
+        };
+        *self = Self::Heap(own);
+    }
+
     pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign(_) | Self::Apart(_))
     }
@@ -115,15 +142,21 @@ impl Memory {
             Self::Mapped(bytes) => bytes,
             Self::Foreign(buffer) => buffer.bytes(),
             Self::Apart(_) => self.plane(0),
+            Self::Remote(picture) => picture.host(),
+            Self::Hollow(bytes, words) => {
+                bytemuck::cast_slice(words.get_or_init(|| vec![0; bytes.div_ceil(8)]))
+            }
         }
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.make_own();
         match self {
             Self::Heap(words) => bytemuck::cast_slice_mut(words),
             Self::Mapped(bytes) => bytes,
             Self::Foreign(buffer) => buffer.bytes_mut(),
             Self::Apart(_) => self.plane_mut(0),
+            Self::Remote(_) | Self::Hollow(..) => &mut [],
         }
     }
 }
@@ -135,14 +168,20 @@ impl fmt::Debug for Memory {
             Self::Mapped(_) => "mapped",
             Self::Foreign(_) => "foreign",
             Self::Apart(_) => "apart",
+            Self::Remote(_) => return f.write_str("Memory(remote)"),
+            Self::Hollow(..) => return f.write_str("Memory(hollow)"),
         };
         write!(f, "Memory({kind}, {} bytes)", self.bytes().len())
     }
 }
 
-/// A copy lives in ordinary memory, wherever the original does. Planes that lie apart are copied by their frame.
+/// A copy lives in ordinary memory, wherever the original does, unless a device has it: nobody writes there. Planes that lie
+/// apart are copied by their frame.
 impl Clone for Memory {
     fn clone(&self) -> Self {
+        if let Self::Remote(picture) = self {
+            return Self::Remote(Arc::clone(picture));
+        }
         let pages = if matches!(self, Self::Mapped(_)) { Pages::Huge } else { Pages::Small };
         let mut copy = Self::new(self.bytes().len(), pages);
         copy.bytes_mut()[..self.bytes().len()].copy_from_slice(self.bytes());

@@ -22,9 +22,17 @@ pub struct Pool {
 struct Shared {
     format: Format,
     count: usize,
-    allocator: Option<Arc<dyn Allocator>>,
+    memory: PoolMemory,
     stock: Mutex<Stock>,
     returned: Condvar,
+}
+
+/// Where the memory of a pool's frames comes from.
+enum PoolMemory {
+    Ordinary,
+    From(Arc<dyn Allocator>),
+    /// From the sources that are read: pictures in a device's memory.
+    OfSources,
 }
 
 struct Stock {
@@ -37,18 +45,24 @@ struct Stock {
 impl Pool {
     /// A pool of `count` frames, at least one. Nothing is allocated before it is taken.
     pub fn new(format: Format, count: usize) -> Self {
-        Self::with_memory(format, count, None)
+        Self::with_memory(format, count, PoolMemory::Ordinary)
+    }
+
+    /// Frames without memory of their own, for sources that hand over pictures in a device's memory. A picture goes back to
+    /// its device together with its frame.
+    pub fn hollow(format: Format, count: usize) -> Self {
+        Self::with_memory(format, count, PoolMemory::OfSources)
     }
 
     /// The same with memory of an allocator, such as pinned memory that a device copies from.
     pub fn with_allocator(format: Format, count: usize, allocator: Arc<dyn Allocator>) -> Self {
-        Self::with_memory(format, count, Some(allocator))
+        Self::with_memory(format, count, PoolMemory::From(allocator))
     }
 
-    fn with_memory(format: Format, count: usize, allocator: Option<Arc<dyn Allocator>>) -> Self {
+    fn with_memory(format: Format, count: usize, memory: PoolMemory) -> Self {
         let count = count.max(1);
         let stock = Mutex::new(Stock { free: Vec::new(), unmade: count, closed: false });
-        Self { shared: Arc::new(Shared { format, count, allocator, stock, returned: Condvar::new() }) }
+        Self { shared: Arc::new(Shared { format, count, memory, stock, returned: Condvar::new() }) }
     }
 
     /// Waits for a frame; `None` once the pool is closed. The frame holds zeros or an earlier picture.
@@ -115,14 +129,16 @@ impl Shared {
     }
 
     fn make(&self) -> Frame {
-        match &self.allocator {
-            Some(allocator) => Frame::allocated(self.format, &**allocator),
-            None if self.count > FEW => Frame::one_of_many(self.format),
-            None => Frame::new(self.format),
+        match &self.memory {
+            PoolMemory::From(allocator) => Frame::allocated(self.format, &**allocator),
+            PoolMemory::OfSources => Frame::hollow(self.format),
+            PoolMemory::Ordinary if self.count > FEW => Frame::one_of_many(self.format),
+            PoolMemory::Ordinary => Frame::new(self.format),
         }
     }
 
-    fn give_back(&self, frame: Frame) {
+    fn give_back(&self, mut frame: Frame) {
+        frame.let_go_of_remote();
         let mut stock = self.lock();
         if !stock.closed {
             stock.free.push(frame);

@@ -47,6 +47,11 @@ pub trait Source: Send {
         false
     }
 
+    /// Whether [`read`](Self::read) hands over pictures that lie in a device's memory, so that frames need none of their own.
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     /// Another reader of the same frames that stands where this one stands and goes on by itself: so several threads can
     /// read one file. `None` for what can only be read once.
     fn fork(&self) -> Option<Box<dyn Source>> {

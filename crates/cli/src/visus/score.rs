@@ -71,7 +71,8 @@ pub fn measure(args: &ScoreArgs) -> Result<ScoreResult> {
 
 /// Opens both videos and scores them under a progress bar.
 fn score_request(request: ScoreRequest, quiet: bool) -> Result<ScoreResult> {
-    let ScoreRequest { videos, selection, options } = request;
+    let ScoreRequest { mut videos, selection, options } = request;
+    videos.pairing.decoding = options.decoding();
     let videos = open(videos, &selection, &Cancel::new())?;
     for source in
         [&videos.reference, &videos.distorted].into_iter().filter(|_| !videos.pair.is_synchronised())

@@ -1,4 +1,4 @@
-//! The CUDA driver's calls as owned values. The only file with `unsafe` code of this crate.
+//! The CUDA driver's calls as owned values. The only file with `unsafe` code of this crate, beside `nvdec`'s.
 //!
 //! Every value holds its context; what is queued on a stream keeps no borrow, so callers hold buffers and host memory
 //! until the stream has passed them (`session` does). All of it may be used from any thread: each call makes its context
@@ -133,6 +133,16 @@ impl Context {
         Ok(check("ask for free memory", result::mem_get_info())?.0)
     }
 
+    /// Whether another one is that of the same device.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// For calls of libraries that use the current context.
+    pub fn make_current(&self) -> Result<()> {
+        self.bind()
+    }
+
     fn bind(&self) -> Result<()> {
         // SAFETY: the context is retained as long as `self` lives.
         check("make the device current", unsafe { result::ctx::set_current(self.0.context) })
@@ -237,6 +247,11 @@ impl Event {
         };
         let event = check("create an event", result::event::create(flags))?;
         Ok(Self { context: context.clone(), event })
+    }
+
+    /// Whoever waits for it sleeps.
+    pub fn blocking(context: &Context) -> Result<Self> {
+        Self::new(context, true)
     }
 
     pub fn record(&self, stream: &Stream) -> Result<()> {
@@ -386,6 +401,27 @@ impl Stream {
         };
         // SAFETY: all rows lie within the slice and within the buffer, as was checked; the caller keeps both.
         check(step, unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.stream) }.result())
+    }
+
+    /// Copies bytes from one buffer to another; both must be alive until the stream has passed.
+    pub fn copy(
+        &self,
+        from: &Buffer,
+        start: usize,
+        into: &Buffer,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<()> {
+        self.context.bind()?;
+        let (source, target) = (from.range(start, bytes), into.range(offset, bytes));
+        // SAFETY: both ranges lie within their buffers, which their owners keep until the stream has passed.
+        let copied = unsafe { result::memcpy_dtod_async(target, source, bytes, self.stream) };
+        check("copy a picture on the device", copied)
+    }
+
+    /// For libraries that queue work of their own.
+    pub fn handle(&self) -> *mut c_void {
+        self.stream.cast::<c_void>()
     }
 
     /// Copies a part of a buffer to pinned memory, which must not be read before the stream has passed.

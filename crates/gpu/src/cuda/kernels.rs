@@ -8,10 +8,11 @@ use crate::error::DeviceError;
 use crate::schedule::{Kernel, Launch};
 
 /// PTX made of `kernels/*.cu` by `cargo xtask gpu`, by the name of its source.
-pub const PTX_FILES: [(&str, &str); 6] = [
+pub const PTX_FILES: [(&str, &str); 7] = [
     ("adm", include_str!("../../kernels/adm.ptx")),
     ("cambi", include_str!("../../kernels/cambi.ptx")),
     ("motion", include_str!("../../kernels/motion.ptx")),
+    ("picture", include_str!("../../kernels/picture.ptx")),
     ("psnr", include_str!("../../kernels/psnr.ptx")),
     ("speed", include_str!("../../kernels/speed.ptx")),
     ("vif", include_str!("../../kernels/vif.ptx")),
@@ -20,11 +21,27 @@ pub const PTX_FILES: [(&str, &str); 6] = [
 /// Entries of the table of logarithms: those of 2^15 to 2^16 - 1.
 const LOGARITHMS: usize = 1 << 15;
 
+/// Kernels for pictures that the device decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureKernel {
+    UnpackU8,
+    UnpackU16,
+    CellsU8,
+    CellsU16,
+    Compare,
+}
+
+/// Their names, in the order of [`PictureKernel`].
+const PICTURE_KERNELS: [&str; 5] =
+    ["picture_unpack_u8", "picture_unpack_u16", "picture_cells_u8", "picture_cells_u16", "picture_compare"];
+
 /// All kernels, loaded on a device.
 #[derive(Debug)]
 pub struct Kernels {
     /// In the order of [`Kernel::ALL`].
     functions: Vec<Function>,
+    /// In the order of [`PictureKernel`].
+    pictures: Vec<Function>,
     logarithms: Function,
     /// What the functions belong to.
     _modules: Vec<Module>,
@@ -37,8 +54,9 @@ impl Kernels {
         let modules = modules?;
         let find = |name: &str| module_of(&modules, name).function(name);
         let functions: Result<_, _> = Kernel::ALL.iter().map(|kernel| find(kernel.name())).collect();
+        let pictures: Result<_, _> = PICTURE_KERNELS.iter().map(|name| find(name)).collect();
         let logarithms = find("log2_table")?;
-        Ok(Self { functions: functions?, logarithms, _modules: modules })
+        Ok(Self { functions: functions?, pictures: pictures?, logarithms, _modules: modules })
     }
 
     pub fn launch(&self, stream: &Stream, launch: &Launch) -> Result<(), DeviceError> {
@@ -48,6 +66,23 @@ impl Kernels {
         // its addresses lie in the batch's buffer, which the session keeps until the stream has passed.
         unsafe {
             stream.launch(function, launch.grid, launch.threads, launch.arguments.bytes())
+        }
+    }
+
+    /// Queues a kernel for decoded pictures with the bytes of its structure.
+    pub fn launch_picture(
+        &self,
+        stream: &Stream,
+        kernel: PictureKernel,
+        grid: [u32; 3],
+        arguments: &[u8],
+    ) -> Result<(), DeviceError> {
+        let function = self.pictures[kernel as usize];
+        #[expect(unsafe_code, reason = "the one place where kernels are launched")]
+        // SAFETY: `picture` pairs each kernel with the structure that it declares, and what it addresses are surfaces and
+        // buffers that are kept until the stream has passed.
+        unsafe {
+            stream.launch(function, grid, THREADS, arguments)
         }
     }
 
@@ -101,6 +136,9 @@ mod tests {
             let file = PTX_FILES.iter().position(|(source, _)| kernel.name().starts_with(source));
             assert!(has(file.unwrap(), kernel.name()), "{}", kernel.name());
         }
+        let pictures = PTX_FILES.iter().position(|(source, _)| *source == "picture").unwrap();
+        assert!(PICTURE_KERNELS.iter().all(|kernel| has(pictures, kernel)));
+        assert_eq!(PICTURE_KERNELS[PictureKernel::Compare as usize], "picture_compare");
         assert!(has(PTX_FILES.len() - 1, "log2_table"));
     }
 
@@ -109,7 +147,11 @@ mod tests {
         use crate::arguments::{
             Cambi, CambiLoad, Decimate, Mask, Motion, Psnr, Speed, Statistic, Total, Wavelet,
         };
+        use crate::cuda::picture::{Cells, Compare, Unpack};
         let sizes = [
+            ("picture_unpack_u8", size_of::<Unpack>()),
+            ("picture_cells_u8", size_of::<Cells>()),
+            ("picture_compare", size_of::<Compare>()),
             ("motion_u8", size_of::<Motion>()),
             ("vif_decimate_u8", size_of::<Decimate>()),
             ("vif_statistic_u8", size_of::<Statistic>()),

@@ -3,13 +3,16 @@
 
 mod driver;
 mod kernels;
+mod nvdec;
+mod picture;
 mod pinned;
 mod session;
 
 use std::sync::Arc;
 
-use visus_video::Allocator;
+use visus_video::{Allocator, Format};
 
+use crate::decoder::{VideoCodec, VideoDecoder};
 use crate::device::{Device, DeviceInfo, Limits, Session};
 use crate::error::{CudaVersion, DeviceError};
 use crate::work::Work;
@@ -96,5 +99,9 @@ impl Device for CudaDevice {
 
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError> {
         Ok(Box::new(self.profiled_session(work, limits)?))
+    }
+
+    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        Ok(Box::new(nvdec::Nvdec::open(&self.context, &self.kernels, codec, format)?))
     }
 }

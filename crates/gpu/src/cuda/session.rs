@@ -8,6 +8,7 @@ use visus_video::{Format, SharedFrame};
 
 use super::driver::{Buffer, Context, Event, Pinned, Rows, Stream};
 use super::kernels::Kernels;
+use super::picture::DevicePicture;
 use crate::arguments::MAX_BATCH;
 use crate::device::{Limits, PairJob, Session};
 use crate::error::DeviceError;
@@ -209,6 +210,13 @@ impl CudaSession {
         offset: usize,
     ) -> Result<(), DeviceError> {
         let sample_bytes = self.layout.sample_bytes;
+        let decoded = picture.remote().and_then(|remote| remote.as_any().downcast_ref::<DevicePicture>());
+        if let Some((from, start, own)) = decoded.and_then(|decoded| decoded.plane_on(&self.context, plane))
+            && own == *size
+        {
+            // The picture is complete since it was handed over, and its frame is held until the copy is done.
+            return slot.stream.copy(from, start, &slot.buffer, offset, size.area() * sample_bytes);
+        }
         let layout = picture.plane_layout(plane);
         let rows = Rows {
             bytes: &picture.bytes()[layout.offset..],
@@ -282,9 +290,12 @@ fn uploaded(context: &Context, numbers: &[u32]) -> Result<Buffer, DeviceError> {
     Ok(buffer)
 }
 
-/// Where a picture lies in host memory.
+/// What tells pictures apart: where each lies, in host memory or as a picture of the device.
 fn start(picture: &SharedFrame) -> *const u8 {
-    picture.bytes().as_ptr()
+    match picture.remote() {
+        Some(remote) => std::ptr::from_ref(remote).cast::<u8>(),
+        None => picture.bytes().as_ptr(),
+    }
 }
 
 impl Session for CudaSession {

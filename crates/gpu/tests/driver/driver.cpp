@@ -11,6 +11,7 @@
 #include "../../kernels/adm.cu"
 #include "../../kernels/cambi.cu"
 #include "../../kernels/motion.cu"
+#include "../../kernels/picture.cu"
 #include "../../kernels/psnr.cu"
 #include "../../kernels/speed.cu"
 #include "../../kernels/vif.cu"
@@ -70,6 +71,11 @@ static Function functions[] = {
     KERNEL(cambi_coarse, CambiArguments),
     KERNEL(cambi_fine, CambiArguments),
     KERNEL(cambi_total, CambiArguments),
+    KERNEL(picture_unpack_u8, UnpackArguments),
+    KERNEL(picture_unpack_u16, UnpackArguments),
+    KERNEL(picture_cells_u8, CellsArguments),
+    KERNEL(picture_cells_u16, CellsArguments),
+    KERNEL(picture_compare, CompareArguments),
     KERNEL(psnr_u8, PsnrArguments),
     KERNEL(psnr_u16, PsnrArguments),
     KERNEL(speed_front_u8, SpeedArguments),
@@ -209,6 +215,10 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr address, const void* from, size_t byte
 }
 CUresult cuMemcpyDtoHAsync_v2(void* into, CUdeviceptr address, size_t bytes, void*) {
     memcpy(into, (const void*)address, bytes);
+    return SUCCESS;
+}
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr into, CUdeviceptr from, size_t bytes, void*) {
+    memcpy((void*)into, (const void*)from, bytes);
     return SUCCESS;
 }
 

@@ -124,7 +124,10 @@ pub(crate) fn start(streams: [Stream; 2], request: Request) -> Result<Started, M
     let held = capacity + 2 * UNDERWAY + 4;
     let formats = streams.each_ref().map(|stream| stream.source.format());
     let room = crate::memory::reserve(formats, &streams[0].target.format, held, &request.cancel)?;
-    let pools = formats.map(|format| Pool::new(*format, held));
+    let pools = streams.each_ref().map(|stream| {
+        let format = *stream.source.format();
+        if stream.source.is_remote() { Pool::hollow(format, held) } else { Pool::new(format, held) }
+    });
     let threads = Arc::new(Threads::new(request.halt.clone(), pools.clone(), room));
     let (outputs, receivers): (Vec<Sender<Given>>, Vec<Receiver<Given>>) =
         (0..2).map(|_| bounded(UNDERWAY)).unzip();

@@ -22,6 +22,7 @@ pub struct Paired {
     pub total: Option<u64>,
     ended: bool,
     threads: Arc<Threads>,
+    remote: bool,
 }
 
 impl Paired {
@@ -38,6 +39,7 @@ impl Paired {
             total,
             ended: false,
             threads: Arc::clone(threads),
+            remote: stream.source.is_remote(),
         }
     }
 
@@ -100,6 +102,10 @@ impl Source for Paired {
 
     fn total_frames(&self) -> Option<u64> {
         self.total
+    }
+
+    fn is_remote(&self) -> bool {
+        self.remote && self.converter.is_none()
     }
 }
 

@@ -70,10 +70,10 @@ impl Signature {
 
     /// Mean luma of every cell.
     pub fn cells_of(frame: &Frame, range: ColourRange, grid: Grid, view: View) -> Vec<f32> {
-        let mut cells = match frame.plane(0) {
+        let mut cells = remote_averages(frame, grid, view).unwrap_or_else(|| match frame.plane(0) {
             PlaneView::U8(plane) => averages(plane, grid, view),
             PlaneView::U16(plane) => averages(plane, grid, view),
-        };
+        });
         let unit = f32::from(1u16 << (frame.format().depth() - 8));
         let (gain, offset) = match range {
             ColourRange::Limited => (1.0 / unit, 0.0),
@@ -139,6 +139,27 @@ impl Signature {
 
 /// Pictures whose cells spread less than this (in square levels) cannot be told apart.
 const FLAT: f32 = 4.0;
+
+/// Where cells begin along a side, and where the last one ends.
+fn edges(count: usize, within: &Range<usize>) -> Vec<usize> {
+    (0..=count).map(|index| within.start + index * within.len() / count).collect()
+}
+
+/// The means of cells of a picture in a device's memory, from sums that the device made: the same integers, so the same means.
+fn remote_averages(frame: &Frame, grid: Grid, view: View) -> Option<Vec<f32>> {
+    let picture = frame.remote()?;
+    let (rows, columns) = view.of(frame.format().width(), frame.format().height());
+    let (rows, columns) = (edges(grid.rows, &rows), edges(grid.columns, &columns));
+    let mut sums = picture.cell_sums(&rows, &columns)?.into_iter();
+    let mut cells = Vec::with_capacity(grid.columns * grid.rows);
+    for row in rows.windows(2) {
+        for column in columns.windows(2) {
+            let samples = (column[1] - column[0]) * (row[1] - row[0]);
+            cells.push(sums.next()? as f32 / samples.max(1) as f32);
+        }
+    }
+    Some(cells)
+}
 
 /// Rows are added up column by column first, which vectors do well, and a cell is the sum of its columns.
 fn averages<T: Sample>(plane: Plane<'_, T>, grid: Grid, view: View) -> Vec<f32> {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use visus_engine::{BackendUsed, Fallback, NamedModel, Outcome, Plan};
+use visus_engine::{BackendUsed, DeviceError, Fallback, NamedModel, Outcome, Plan};
 use visus_metrics::Metric;
 use visus_video::{Format, Source};
 
@@ -321,8 +321,11 @@ impl ScoreFacts {
         }
         if let (Some(device), Some(fallback)) = (&backend.requested, &backend.fallback) {
             let Fallback { frame, reason } = fallback;
-            self.notes
-                .push(format!("device {device} failed, the CPU scored from frame {frame} on: {reason}"));
+            self.notes.push(if *reason == DeviceError::NoKernel.to_string() {
+                format!("device {device} computed nothing, the CPU did: {reason}")
+            } else {
+                format!("device {device} failed, the CPU scored from frame {frame} on: {reason}")
+            });
         }
     }
 

@@ -286,6 +286,9 @@ pub struct MediaFacts {
     /// software, or the device that decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decoded_by: Option<String>,
+    /// Why the device that computes the scores does not decode it, where that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_decoded_on_device: Option<String>,
     /// Sample format by ffmpeg's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixel_format: Option<String>,
