@@ -14,13 +14,14 @@ fn restored_of(o: i32, t: i32) -> i32 {
     let along = select(i64(t), -i64(t), o < 0);
     // A shift of 17 belongs to the smallest number alone; there libvmaf's rounding term is negative.
     let round = i64(bitcast<i32>(1u << (14u + shift)));
-    let quotient = (i64(reciprocal(leading)) * along + round) >> (15u + shift);
+    let quotient = (i64(u64(reciprocal(leading))) * along + round) >> (15u + shift);
     let share = select(select(quotient, 32768li, quotient > 32768li), 0li, quotient < 0li);
     return i32((share * i64(o) + 16384li) >> 15u);
 }
 
 fn weighted(band: u32, value: i32) -> i32 {
-    let product = (i64(a.weights[band].low) * i64(value) + 134217728li) >> 28u;
+    // By way of u64: the weight may have its upper bit, and some compilers would take that for a sign.
+    let product = (i64(u64(a.weights[band].low)) * i64(value) + 134217728li) >> 28u;
     return bitcast<i32>(magnitude_of(i32(product)));
 }
 
