@@ -41,7 +41,7 @@ impl EngineKind {
     }
 }
 
-/// Which threads carry the doors.
+/// How many threads serve requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threading {
     /// One event-loop thread.
@@ -50,16 +50,19 @@ pub enum Threading {
     Multi,
 }
 
+/// Bytes of kept results, however much memory there is.
+const MOST_RESULTS: usize = 256 << 20;
+
 /// How much at once, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Jobs that run at the same time, over all doors.
+    /// Jobs that run at the same time, over all transports.
     pub slots: usize,
     /// Jobs that may wait behind them.
     pub queue: usize,
     /// How long results are kept.
     pub keep: Duration,
-    /// How much memory kept results may take.
+    /// How much memory kept results may take: at most an eighth of `memory`.
     pub result_bytes: usize,
     /// How long a child may score.
     pub subprocess: Duration,
@@ -75,11 +78,33 @@ impl Default for Limits {
             slots: 8,
             queue: 256,
             keep: Duration::from_secs(3600),
-            result_bytes: 256 << 20,
+            result_bytes: MOST_RESULTS,
             subprocess: Duration::from_secs(600),
             job: Duration::from_secs(4 * 3600),
             memory: crate::memory::usual(),
         }
+    }
+}
+
+/// Bytes of pictures that are kept for the web page, however much memory there is.
+const MOST_PICTURES: u64 = 96 << 20;
+
+/// How the memory is divided. What is kept and what arrives has shares of its own, so that neither can take the other's nor that of
+/// jobs.
+impl Limits {
+    /// For jobs and answers: three quarters.
+    pub fn job_bytes(&self) -> u64 {
+        self.memory / 4 * 3
+    }
+
+    /// For the bodies of requests: a sixteenth.
+    pub fn body_bytes(&self) -> usize {
+        usize::try_from(self.memory / 16).unwrap_or(usize::MAX)
+    }
+
+    /// For pictures that are kept: a sixteenth, and no more than is of use.
+    pub fn picture_bytes(&self) -> usize {
+        usize::try_from((self.memory / 16).min(MOST_PICTURES)).unwrap_or(usize::MAX)
     }
 }
 
@@ -89,7 +114,7 @@ pub struct Flags {
     pub engine: Option<EngineKind>,
     /// Further allowed roots.
     pub allow: Vec<PathBuf>,
-    /// Whether HTTP is among the doors: it has variables of its own.
+    /// Whether HTTP is served: it has variables of its own.
     pub http: bool,
     /// The program that starts children and dies with us, see [`visus_child::supervise`].
     pub launcher: Option<PathBuf>,
@@ -151,7 +176,7 @@ pub fn environment(name: &str) -> Option<OsString> {
 impl Config {
     /// Makes the memory limit that of this process.
     pub fn apply(&self) {
-        visus_video::budget::Budget::process().set_limit(self.limits.memory);
+        visus_video::budget::Budget::process().set_limit(self.limits.job_bytes());
     }
 
     pub fn read(flags: &Flags, env: Environment<'_>) -> Result<Self, ConfigError> {
@@ -201,12 +226,14 @@ fn writable(flags: &Flags, env: Environment<'_>) -> Vec<PathBuf> {
 
 fn limits(flags: &Flags, env: Environment<'_>) -> Result<Limits, ConfigError> {
     let defaults = Limits::default();
+    let memory = memory(flags, env)?.unwrap_or(defaults.memory);
     Ok(Limits {
         slots: count("VMAF_MCP_MAX_CONCURRENT", env, defaults.slots)?,
         queue: count("VISUS_MAX_QUEUE", env, defaults.queue)?,
         subprocess: seconds("VMAF_MCP_SUBPROCESS_TIMEOUT_S", env).unwrap_or(defaults.subprocess),
         job: seconds("VISUS_JOB_TIMEOUT_S", env).unwrap_or(defaults.job),
-        memory: memory(flags, env)?.unwrap_or(defaults.memory),
+        result_bytes: usize::try_from(memory / 8).map_or(MOST_RESULTS, |share| share.min(MOST_RESULTS)),
+        memory,
         ..defaults
     })
 }
@@ -316,6 +343,7 @@ mod tests {
         assert_eq!(config.writable, [out, PathBuf::from("/more")]);
         let config = Config::read(&Flags::default(), &with(&env[..1])).unwrap();
         assert_eq!((config.limits.memory, config.writable.len()), (1 << 30, 0));
+        assert_eq!(config.limits.result_bytes, 128 << 20, "an eighth");
         let closed = Flags { read_only: true, ..flags };
         assert!(Config::read(&closed, &with(&env)).unwrap().writable.is_empty());
         let error = Config::read(&Flags::default(), &with(&[("VISUS_MEMORY", "much")])).unwrap_err();

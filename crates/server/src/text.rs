@@ -38,17 +38,6 @@ pub fn quoted_text(text: &str) -> String {
     format!("'{}'", cleaned(text).replace('\'', "’"))
 }
 
-/// An error with its causes, in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
 /// Makes every name and every text of an answer safe to read.
 pub fn clean_answer(answer: Map<String, Value>) -> Map<String, Value> {
     let clean = |(name, mut value): (String, Value)| {
@@ -62,7 +51,8 @@ pub fn clean_answer(answer: Map<String, Value>) -> Map<String, Value> {
     answer.into_iter().map(clean).collect()
 }
 
-fn clean_value(value: &mut Value) {
+/// Makes a value and everything in it safe to read.
+pub fn clean_value(value: &mut Value) {
     match value {
         Value::String(text) if !is_safe(text, LONGEST_MESSAGE) => *text = message(text),
         Value::Array(list) => list.iter_mut().for_each(clean_value),

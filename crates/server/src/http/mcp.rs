@@ -1,4 +1,4 @@
-//! MCP at `/mcp`: the protocol's own service behind this door's gate, limits and ids.
+//! MCP at `/mcp`: the protocol's own service behind the checks, limits and ids of the HTTP server.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub async fn mcp(
     request: Request,
 ) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
-    let bytes = match body::read(body, app.limits.body).await {
+    let bytes = match body::read(body, app.limits.body, &app.intake).await {
         Ok(bytes) => bytes,
         Err(answer) => return answer.into_response(),
     };
