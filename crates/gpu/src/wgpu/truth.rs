@@ -365,7 +365,7 @@ fn adm_steps_in_double_precision() {
     let bound = f64::from((f64::cos(std::f64::consts::PI / 180.0).powi(2)) as f32);
     let mut vectors: Vec<[i64; 4]> = Vec::new();
     for n in 0..20_000 {
-        let mut number = || (chance.bits(24) as i64) * if chance.next() % 2 == 0 { 1 } else { -1 };
+        let mut number = || (chance.bits(24) as i64) * if chance.next().is_multiple_of(2) { 1 } else { -1 };
         let [x, y, u, v] = [number(), number(), number(), number()];
         // About one degree apart.
         let turned = |degrees: f64| {
