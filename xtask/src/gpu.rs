@@ -19,8 +19,8 @@ const PACKAGES: [&str; 2] = ["nvidia-cuda-nvrtc-cu12==12.0.140", "nvidia-cuda-nv
 const OPTIONS: [&str; 3] = ["--gpu-architecture=compute_60", "--fmad=false", "--std=c++14"];
 /// Pascal, Volta, Turing, Ampere, Ada, Hopper.
 const ARCHITECTURES: [&str; 8] = ["sm_60", "sm_61", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90"];
-const SOURCES: [&str; 7] = ["adm", "cambi", "motion", "picture", "psnr", "speed", "vif"];
-const HEADER: &str = "common.cuh";
+pub const SOURCES: [&str; 7] = ["adm", "cambi", "motion", "picture", "psnr", "speed", "vif"];
+pub const HEADER: &str = "common.cuh";
 const LOCK: &str = "ptx.lock";
 
 /// Calls NVRTC, which is a library: options, header, source and the file to write.
@@ -182,7 +182,7 @@ fn make_executable(_program: &Path) -> Result<()> {
 }
 
 /// Runs a program that has nothing to say unless it fails.
-fn run_quietly(command: &mut Command) -> Result<()> {
+pub fn run_quietly(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_owned();
     let output = command.output().with_context(|| format!("{} does not start", program.display()))?;
     if !output.status.success() {

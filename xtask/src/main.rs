@@ -6,6 +6,7 @@ mod capi;
 mod formats;
 mod fuzz;
 mod gpu;
+mod hip;
 mod image;
 mod lock;
 mod peers;
@@ -33,6 +34,7 @@ cargo xtask python    the Python packages that tests compare with (scipy, onnxru
 cargo xtask wheel …   builds the Python package and runs its tests; the words behind it go to pytest
 cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with headers and libvmaf.pc: --prefix DIR
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
+cargo xtask hip       compiles the CUDA sources for AMD GPUs with hipRTC (Debian: libamdhip64-5); a check, nothing is kept
 cargo xtask soak …    mixed and hostile traffic against one server, and what is left of it: --minutes N
 cargo xtask fuzz …    every fuzz target for a minute, or --seconds N, with a corpus that grows
 cargo xtask image     builds the container image, starts it with a read-only root and asks it for a score
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         "readme" => readme::run(std::env::args().any(|word| word == "--check")),
         "python" => python::prepare(&steps::root()),
         "gpu" => gpu::run(std::env::args().any(|word| word == "--check")),
+        "hip" => hip::run(),
         "capi" => capi::run(),
         "wheel" => wheel::test_alone(),
         "goldens" => steps::goldens(),

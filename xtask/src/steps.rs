@@ -15,9 +15,9 @@ pub fn root() -> PathBuf {
 }
 
 /// Tests are built with everything that is compiled in on demand, so that nothing is compiled twice.
-pub const FEATURES: &str = "visus/otel";
+pub const FEATURES: &str = "visus/otel,visus/wgpu";
 /// The same for lints, which also see the fixtures of the conformance suite.
-const ALL_FEATURES: &str = "visus/otel,visus/conformance-fixtures";
+const ALL_FEATURES: &str = "visus/otel,visus/wgpu,visus/conformance-fixtures";
 
 /// Seconds for each fuzz target. In a full check all run at once and share the cores.
 const FUZZ_SECONDS: f64 = 60.0;
@@ -32,6 +32,7 @@ pub fn test() -> Result<()> {
     bring("ffmpeg", "ffmpeg");
     bring("chromium", "chromium");
     bring("c++", "g++");
+    bring_vulkan();
     step("python", || python::prepare(&root()))?;
     step("libvmaf", capi::bring_peer)?;
     cargo(&["test", "--workspace", "--features", FEATURES])?;
@@ -118,14 +119,31 @@ pub fn bring(program: &str, package: &str) {
     if std::env::split_paths(&paths).any(|folder| folder.join(program).is_file()) {
         return;
     }
-    println!("--- {program} is not there: apt-get install {package}");
+    println!("--- {program} is not there");
+    if !install(package) {
+        eprintln!("!!! {package} could not be installed; the tests that need {program} will fail and say so");
+    }
+}
+
+/// A Vulkan driver that computes on the processor. Without one, tests that `VISUS_REQUIRE` does not name are left out.
+fn bring_vulkan() {
+    let drivers = std::fs::read_dir("/usr/share/vulkan/icd.d").into_iter().flatten().flatten();
+    let is_lavapipe = |name: &str| name.starts_with("lvp_icd");
+    if drivers.into_iter().any(|entry| is_lavapipe(&entry.file_name().to_string_lossy())) {
+        return;
+    }
+    println!("--- lavapipe is not there");
+    if !install("mesa-vulkan-drivers") {
+        eprintln!("!!! mesa-vulkan-drivers could not be installed; Vulkan's kernels are NOT tested");
+    }
+}
+
+fn install(package: &str) -> bool {
+    println!("--- apt-get install {package}");
     let install = ["install", "-y", "--no-install-recommends", package];
     let installed =
         |args: &[&str]| Command::new("apt-get").args(args).status().is_ok_and(|status| status.success());
-    let there = installed(&install) || (installed(&["update"]) && installed(&install));
-    if !there {
-        eprintln!("!!! {package} could not be installed; the tests that need {program} will fail and say so");
-    }
+    installed(&install) || (installed(&["update"]) && installed(&install))
 }
 
 fn say_golden() -> Result<()> {

@@ -48,6 +48,17 @@ impl Gpu {
         Ok(Self::new(Arc::new(device)))
     }
 
+    /// An adapter of Vulkan or Metal, by its number, tested before its first use with a driver.
+    #[cfg(feature = "wgpu")]
+    pub fn adapter_tested(
+        api: visus_gpu::wgpu::Api,
+        index: usize,
+        folder: Option<&std::path::Path>,
+    ) -> Result<Self, DeviceError> {
+        let device = visus_gpu::wgpu::WgpuDevice::open_tested(api, index, folder)?;
+        Ok(Self::new(Arc::new(device)))
+    }
+
     pub fn new(device: Arc<dyn visus_gpu::Device>) -> Self {
         Self { device, device_bytes: Limits::default().device_bytes }
     }
@@ -77,7 +88,8 @@ impl Device for Gpu {
     }
 
     fn lane(&self, request: &LaneRequest<'_>) -> Result<Option<DeviceLane>, DeviceError> {
-        let work = Work::new(&request.clip, request.metrics.iter().map(PlannedMetric::metric));
+        let metrics = request.metrics.iter().map(PlannedMetric::metric);
+        let work = Work::of(&request.clip, metrics, |task| self.device.takes(task));
         let places = work.places();
         if places.is_empty() {
             return Ok(None);

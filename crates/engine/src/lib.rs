@@ -68,5 +68,7 @@ pub use run::{run, run_part};
 pub use scores::{Column, Scores};
 pub use session::PushSession;
 pub use settings::{FrameRange, Settings};
+#[cfg(feature = "wgpu")]
+pub use visus_gpu::wgpu::{AdapterInfo, Api, adapters, first as first_adapter};
 pub use visus_gpu::{PICTURE_LOST, VideoCodec, VideoDecoder};
 pub use visus_metrics::ClipInfo;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use visus_metrics::device::DeviceTask;
 use visus_video::{Allocator, Format, SharedFrame};
 
 use crate::decoder::{VideoCodec, VideoDecoder};
@@ -12,13 +13,13 @@ use crate::work::Work;
 /// What a device says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// `cuda`.
+    /// `cuda`, `vulkan` or `metal`.
     pub api: &'static str,
     /// Its number among the devices of this kind.
     pub index: usize,
     /// The model's name.
     pub name: String,
-    /// Bytes of its memory.
+    /// Bytes of its memory; of Vulkan and Metal, which do not say that, bytes of the largest buffer.
     pub memory: usize,
     /// Version of the interface that the driver offers.
     pub driver: String,
@@ -49,6 +50,11 @@ pub trait Device: Send + Sync {
 
     /// Memory for frames that the device copies from without help of the processor.
     fn allocator(&self) -> Arc<dyn Allocator>;
+
+    /// Whether it has kernels for a metric.
+    fn takes(&self, _task: &DeviceTask) -> bool {
+        true
+    }
 
     /// Kernels, memory and streams for pictures of one format.
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError>;

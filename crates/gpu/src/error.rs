@@ -15,6 +15,12 @@ pub enum DeviceError {
     NoSuchDevice { ordinal: usize, count: usize },
     #[error("CUDA device {name} has compute capability {found}, but 6.0 or later is needed")]
     DeviceTooOld { name: String, found: String },
+    #[error("there is no {api} adapter on this machine")]
+    NoAdapter { api: &'static str },
+    #[error("there is no {api} adapter {index}: this machine has {count}")]
+    NoSuchAdapter { api: &'static str, index: usize, count: usize },
+    #[error("adapter {name} cannot be used: {reason}")]
+    AdapterLacks { name: String, reason: String },
     #[error("the device's memory is exhausted: {step} needs {needed} bytes")]
     OutOfMemory { step: &'static str, needed: usize },
     #[error("a batch of one pair needs {needed} bytes on the device, but its share is {allowed}")]

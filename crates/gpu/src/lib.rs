@@ -6,7 +6,8 @@
 //!
 //! `layout` and `schedule` decide where everything lies and what is launched, as plain values. [`cuda`] carries it out:
 //! the driver is loaded at run time, and without one there is an error that says so. Kernels are written in CUDA C
-//! (`kernels/*.cu`) and embedded as PTX, which `cargo xtask gpu` makes of them.
+//! (`kernels/*.cu`) and embedded as PTX, which `cargo xtask gpu` makes of them. With the feature `wgpu` there is a
+//! module of that name: Vulkan and Metal, with kernels in WGSL (`kernels/wgsl`).
 #![deny(unsafe_code)]
 
 mod arguments;
@@ -18,6 +19,8 @@ mod layout;
 mod schedule;
 mod selftest;
 mod sums;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
 mod work;
 
 pub use decoder::{PICTURE_LOST, VideoCodec, VideoDecoder};

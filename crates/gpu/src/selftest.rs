@@ -99,7 +99,7 @@ fn compare(
     clip: &[[SharedFrame; 2]],
 ) -> Result<(), DeviceError> {
     let clip_info = ClipInfo::from(format);
-    let work = Work::new(&clip_info, metrics.iter().map(AsRef::as_ref));
+    let work = Work::of(&clip_info, metrics.iter().map(AsRef::as_ref), |task| device.takes(task));
     let mut session = device.session(&work, Limits { batch: FRAMES, slots: 1, ..Limits::default() })?;
     let jobs: Vec<PairJob> = (0..clip.len()).map(|index| job(clip, index)).collect();
     let mut sums = Vec::new();
@@ -108,7 +108,8 @@ fn compare(
         sums.extend(session.collect()?.unwrap_or_default());
     }
     let failed = |error: MetricError| DeviceError::SelfTest { reason: error.to_string() };
-    for (place, metric) in metrics.iter().enumerate() {
+    for place in work.places() {
+        let metric = &metrics[place];
         let mut extractor = metric.extractor(&clip_info, Level::detect()).map_err(failed)?;
         let mut rows = [vec![0.0; metric.raw_len()], vec![0.0; metric.raw_len()]];
         for (index, sums) in sums.iter().enumerate() {

@@ -43,8 +43,17 @@ pub struct Work {
 }
 
 impl Work {
-    /// What of these metrics a device can sum up.
+    /// What of these metrics a device with all kernels can sum up.
     pub fn new<'a>(clip: &ClipInfo, metrics: impl IntoIterator<Item = &'a dyn Metric>) -> Self {
+        Self::of(clip, metrics, |_| true)
+    }
+
+    /// What of these metrics a device can sum up that has kernels for some of them.
+    pub fn of<'a>(
+        clip: &ClipInfo,
+        metrics: impl IntoIterator<Item = &'a dyn Metric>,
+        takes: impl Fn(&DeviceTask) -> bool,
+    ) -> Self {
         let mut work = Self {
             format: clip.format,
             gains: Vec::new(),
@@ -58,7 +67,7 @@ impl Work {
         };
         let large_enough = clip.format.width().min(clip.format.height()) >= SMALLEST_SIDE;
         for metric in metrics {
-            let task = metric.device_task(clip).filter(|_| large_enough);
+            let task = metric.device_task(clip).filter(|task| large_enough && takes(task));
             let reader = task.map(|task| work.add(task));
             work.readers.push(reader);
         }

@@ -11,6 +11,7 @@ use visus_engine::{Backend, Device, DevicePolicy, DeviceRequest, Gpu, Gpus};
 use visus_metrics::Level;
 
 use crate::RequestError;
+use crate::adapter::AdapterRequest;
 
 /// What a request says about the backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum BackendRequest {
     Cpu,
     /// CUDA devices by their numbers; several share the frames of a run.
     Cuda(CudaDevices),
+    /// An adapter of Vulkan or Metal.
+    Adapter(AdapterRequest),
 }
 
 /// Numbers of CUDA devices, at least one.
@@ -59,13 +62,28 @@ impl std::fmt::Display for CudaDevices {
 /// The device that `cuda` is.
 const FIRST: CudaDevices = CudaDevices(1);
 
-/// Names of backends that others have and we do not, each with what serves that hardware here.
-const ELSEWHERE: [(&str, &str); 4] = [
-    ("vulkan", "there is no Vulkan backend yet; the CPU serves such GPUs' machines"),
-    ("metal", "there is no Metal backend yet; the CPU serves such GPUs' machines"),
-    ("hip", "there is no HIP backend; the CPU serves machines with AMD GPUs"),
-    ("sycl", "there is no SYCL backend; the CPU serves machines with Intel GPUs"),
-];
+/// The backends that this build has; drivers are looked for at run time.
+pub const BUILT_IN: &[&str] =
+    if cfg!(feature = "wgpu") { &["cpu", "cuda", "vulkan", "metal"] } else { &["cpu", "cuda"] };
+
+/// What serves the hardware of a backend that this build does not have.
+pub fn instead(name: &str) -> Option<&'static str> {
+    let vulkan = cfg!(feature = "wgpu");
+    match name {
+        "vulkan" | "metal" if !vulkan => Some(
+            "this build has no such backend (cargo feature `wgpu`); the CPU serves machines with such GPUs",
+        ),
+        "hip" if vulkan => Some("there is no HIP backend; 'vulkan' serves AMD GPUs"),
+        "hip" => {
+            Some("there is no HIP backend; 'vulkan' of a build with the cargo feature `wgpu` serves AMD GPUs")
+        }
+        "sycl" if vulkan => Some("there is no SYCL backend; 'vulkan' serves Intel GPUs"),
+        "sycl" => Some(
+            "there is no SYCL backend; 'vulkan' of a build with the cargo feature `wgpu` serves Intel GPUs",
+        ),
+        _ => None,
+    }
+}
 
 impl FromStr for BackendRequest {
     type Err = RequestError;
@@ -77,11 +95,23 @@ impl FromStr for BackendRequest {
             ("cpu", None) => Ok(Self::Cpu),
             ("cuda", None) => Ok(Self::Cuda(FIRST)),
             ("cuda", Some(numbers)) => CudaDevices::parse(numbers).map(Self::Cuda),
-            _ => Err(RequestError::Backend(match ELSEWHERE.iter().find(|(known, _)| *known == name) {
-                Some((_, instead)) => format!("backend '{name}' is not available: {instead}"),
-                None => format!("backend '{text}' must be auto, cpu, cuda, cuda:N or cuda:N,M"),
-            })),
+            _ => match text.parse() {
+                Ok(adapter) if cfg!(feature = "wgpu") => Ok(Self::Adapter(adapter)),
+                _ => Err(RequestError::Backend(refusal(name, text))),
+            },
         }
+    }
+}
+
+fn refusal(name: &str, text: &str) -> String {
+    match instead(name) {
+        Some(instead) => format!("backend '{name}' is not available: {instead}"),
+        None if cfg!(feature = "wgpu") => {
+            format!(
+                "backend '{text}' must be auto, cpu, cuda, cuda:N, cuda:N,M, vulkan, vulkan:N, metal or metal:N"
+            )
+        }
+        None => format!("backend '{text}' must be auto, cpu, cuda, cuda:N or cuda:N,M"),
     }
 }
 
@@ -92,6 +122,7 @@ impl std::fmt::Display for BackendRequest {
             Self::Cpu => f.write_str("cpu"),
             Self::Cuda(FIRST) => f.write_str("cuda"),
             Self::Cuda(devices) => write!(f, "cuda:{devices}"),
+            Self::Adapter(adapter) => adapter.fmt(f),
         }
     }
 }
@@ -105,9 +136,13 @@ impl BackendRequest {
                 let device = all(devices).map_err(|reason| unusable(self, &reason))?;
                 Ok(with_device(level, device, DevicePolicy::Required))
             }
-            Self::Auto => Ok(match all(FIRST) {
-                Ok(device) => with_device(level, device, DevicePolicy::Preferred),
-                Err(_) => level.into(),
+            Self::Adapter(adapter) => {
+                let device = adapter_of(adapter).map_err(|reason| unusable(self, &reason))?;
+                Ok(with_device(level, device, DevicePolicy::Required))
+            }
+            Self::Auto => Ok(match all(FIRST).ok().or_else(hardware) {
+                Some(device) => with_device(level, device, DevicePolicy::Preferred),
+                None => level.into(),
             }),
         }
     }
@@ -145,19 +180,62 @@ fn all(devices: CudaDevices) -> Result<Arc<dyn Device>, String> {
     }
 }
 
+/// A GPU by Vulkan or Metal that works; never one that computes on the processor.
+#[cfg(feature = "wgpu")]
+fn hardware() -> Option<Arc<dyn Device>> {
+    use crate::adapter::{AdapterApi, hardware};
+    AdapterApi::ALL.into_iter().find_map(hardware).map(|gpu| gpu as Arc<dyn Device>)
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn hardware() -> Option<Arc<dyn Device>> {
+    None
+}
+
+#[cfg(feature = "wgpu")]
+fn adapter_of(request: AdapterRequest) -> Result<Arc<dyn Device>, String> {
+    crate::adapter::open(request).map(|gpu| gpu as Arc<dyn Device>)
+}
+
+#[cfg(not(feature = "wgpu"))]
+fn adapter_of(request: AdapterRequest) -> Result<Arc<dyn Device>, String> {
+    Err(instead(request.api.name()).unwrap_or_default().to_owned())
+}
+
+/// The adapters of Vulkan and Metal, a line each; none in a build without them.
+#[cfg(feature = "wgpu")]
+pub fn adapters() -> Vec<String> {
+    crate::adapter::adapters()
+}
+
+/// The adapters of Vulkan and Metal: this build has none.
+#[cfg(not(feature = "wgpu"))]
+pub fn adapters() -> Vec<String> {
+    Vec::new()
+}
+
 /// Whether a backend works here, or why not. The first question about a device opens it.
 pub fn probe(name: &str) -> Result<String, String> {
     match name.parse() {
         Ok(BackendRequest::Auto | BackendRequest::Cpu) => Ok("cpu".to_owned()),
         Ok(BackendRequest::Cuda(devices)) => all(devices).map(|device| device.id().to_string()),
+        Ok(BackendRequest::Adapter(adapter)) => adapter_of(adapter).map(|device| device.id().to_string()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// The backends that work on this machine; the CPU is the first.
+/// The backends that work on this machine; the CPU is the first. Adapters that compute on the processor do not count, but
+/// may be named.
 pub fn available() -> Vec<&'static str> {
     let mut names = vec!["cpu"];
     names.extend(cuda(0).is_ok().then_some("cuda"));
+    #[cfg(feature = "wgpu")]
+    names.extend(
+        crate::adapter::AdapterApi::ALL
+            .into_iter()
+            .filter(|api| crate::adapter::hardware(*api).is_some())
+            .map(crate::adapter::AdapterApi::name),
+    );
     names
 }
 
@@ -171,9 +249,10 @@ mod tests {
         assert_eq!("cuda:2".parse(), Ok(BackendRequest::Cuda(CudaDevices::one(2).unwrap())));
         let Ok(BackendRequest::Cuda(several)) = "cuda:3,0,3".parse() else { panic!("several devices") };
         assert_eq!(several.numbers().collect::<Vec<_>>(), [0, 3]);
-        for text in
-            ["cuda:x", "cuda:", "cuda:0,", "cuda:64", "cuda:-1", "cpu:1", "abacus", "sycl", "vulkan:0", ""]
-        {
+        for text in [
+            "cuda:x", "cuda:", "cuda:0,", "cuda:64", "cuda:-1", "cpu:1", "abacus", "sycl", "hip", "vulkan:x",
+            "",
+        ] {
             assert!(text.parse::<BackendRequest>().is_err(), "{text}");
         }
         for text in ["auto", "cpu", "cuda", "cuda:3", "cuda:0,1", "cuda:1,2,63"] {
@@ -181,6 +260,22 @@ mod tests {
                 text.parse::<BackendRequest>().map(|backend| backend.to_string()),
                 Ok(text.to_owned())
             );
+        }
+    }
+
+    #[test]
+    fn adapters_belong_to_builds_that_have_them() {
+        for text in ["vulkan", "vulkan:1", "metal"] {
+            match text.parse::<BackendRequest>() {
+                Ok(request) => assert!(cfg!(feature = "wgpu") && request.to_string() == text),
+                Err(error) => {
+                    assert!(!cfg!(feature = "wgpu") && error.to_string().contains("`wgpu`"), "{error}")
+                }
+            }
+        }
+        for name in ["hip", "sycl"] {
+            let error = name.parse::<BackendRequest>().unwrap_err().to_string();
+            assert!(error.contains("'vulkan'"), "{error}");
         }
     }
 

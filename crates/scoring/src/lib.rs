@@ -19,6 +19,7 @@
 //! that holds sources (tuning tools read encodes they made themselves) calls [`run_sources`].
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod anytime;
 pub mod backend;
 mod cache;

@@ -219,7 +219,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub frames: Option<u64>,
 
-    /// Where features are computed: auto, cpu, cuda, cuda:N or cuda:N,M; scores are the same
+    /// Where features are computed: auto, cpu, cuda, cuda:N or cuda:N,M; in builds with the feature wgpu also vulkan,
+    /// vulkan:N, metal or metal:N; scores are the same
     #[arg(long, value_name = "NAME", default_value_t)]
     pub backend: BackendRequest,
 
@@ -341,7 +342,7 @@ pub struct BenchArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct SelftestArgs {
-    /// Backend to check: cpu (at every level), cuda or cuda:N
+    /// Backend to check: cpu (at every level), cuda or cuda:N; in builds with the feature wgpu also vulkan or metal
     #[arg(long, value_name = "NAME", default_value_t = BackendRequest::Cpu)]
     pub backend: BackendRequest,
 

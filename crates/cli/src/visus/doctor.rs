@@ -130,9 +130,13 @@ fn ffmpeg() -> Finding {
 }
 
 fn gpu() -> Finding {
+    let adapters = visus_scoring::backend::adapters().join("; ");
     match visus_scoring::backend::probe("cuda") {
         Ok(device) => Finding::ok("gpu", device),
-        Err(reason) => Finding::ok("gpu", format!("{reason}; scores are computed on the processor")),
+        Err(reason) if adapters.is_empty() => {
+            Finding::ok("gpu", format!("{reason}; scores are computed on the processor"))
+        }
+        Err(reason) => Finding::ok("gpu", format!("{reason}; other adapters: {adapters}")),
     }
 }
 

@@ -105,7 +105,7 @@ const OPTIONS: &[Opt] = &[
     switch("help", None),
 ];
 
-/// Backends that exist in the family of `vmaf` tools but not in this build.
+/// Backends of the family of `vmaf` tools that a build may lack.
 const OTHER_BACKENDS: [&str; 4] = ["sycl", "vulkan", "hip", "metal"];
 
 /// What of a raw format was given so far.
@@ -211,9 +211,11 @@ impl Settings {
     pub fn engine_backend(&self) -> Result<Backend, RequestError> {
         let request = match self.backend {
             BackendRequest::Auto if self.without_gpu => BackendRequest::Cpu,
-            BackendRequest::Cuda(_) if self.without_gpu => {
-                let text = "backend 'cuda' is asked for and switched off at the same time";
-                return Err(RequestError::Backend(text.to_owned()));
+            BackendRequest::Cuda(_) | BackendRequest::Adapter(_) if self.without_gpu => {
+                let name = self.backend.to_string();
+                let name = name.split(':').next().unwrap_or_default();
+                let text = format!("backend '{name}' is asked for and switched off at the same time");
+                return Err(RequestError::Backend(text));
             }
             request => request,
         };
@@ -286,7 +288,9 @@ fn pixel_format(name: &str, value: &str) -> Result<Chroma, String> {
 fn backend(name: &str, value: &str) -> Result<BackendRequest, String> {
     match value.parse() {
         Ok(request) => Ok(request),
-        Err(error) if OTHER_BACKENDS.contains(&value) => Err(error.to_string()),
+        Err(error) if OTHER_BACKENDS.contains(&value.split(':').next().unwrap_or(value)) => {
+            Err(error.to_string())
+        }
         Err(_) => Err(invalid(name, value, "auto, cpu, cuda, sycl, vulkan, hip or metal")),
     }
 }

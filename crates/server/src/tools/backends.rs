@@ -163,9 +163,6 @@ fn version(server: &Server) -> EngineVersion {
     }
 }
 
-/// The backends that every build has; a driver is looked for at run time.
-const BUILT_IN: [&str; 2] = ["cpu", "cuda"];
-
 /// `probe_backend`: an unhealthy backend is a normal result.
 fn probe(server: &Server, backend: &str, context: &Context) -> Result<Probe, ToolError> {
     let native = server.config().engine == EngineKind::Native;
@@ -175,7 +172,7 @@ fn probe(server: &Server, backend: &str, context: &Context) -> Result<Probe, Too
         available(server, false).contains(&backend)
     };
     let kind = backend.split(':').next().unwrap_or(backend);
-    let compiled_in = works || native && BUILT_IN.contains(&kind);
+    let compiled_in = works || native && visus_scoring::backend::BUILT_IN.contains(&kind);
     let started = Instant::now();
     let score = if works {
         score_of_grey(server, backend, context)
@@ -183,7 +180,11 @@ fn probe(server: &Server, backend: &str, context: &Context) -> Result<Probe, Too
         let reason = visus_scoring::backend::probe(backend).err().unwrap_or_default();
         Err(ToolError::Failed(format!("backend '{backend}' does not work here: {reason}")))
     } else {
-        Err(ToolError::Failed(format!("backend '{backend}' is not compiled into the local vmaf binary")))
+        let instead = visus_scoring::backend::instead(kind).filter(|_| native);
+        let instead = instead.map_or(String::new(), |instead| format!(": {instead}"));
+        Err(ToolError::Failed(format!(
+            "backend '{backend}' is not compiled into the local vmaf binary{instead}"
+        )))
     };
     let error = match &score {
         Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),

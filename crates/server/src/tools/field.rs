@@ -10,7 +10,7 @@ pub enum Kind {
     Text,
     /// One of these texts.
     Word(&'static [&'static str]),
-    /// One of these backends, or CUDA devices by number: `cuda:1`, `cuda:0,1`.
+    /// One of these backends, or devices by number: `cuda:1`, `cuda:0,1`, and in builds that have it `vulkan:1`.
     Backend(&'static [&'static str]),
     /// One of these numbers.
     Choice(&'static [i64]),
@@ -54,10 +54,19 @@ pub struct Field {
     pub help: &'static str,
 }
 
-/// Whether a backend is written as `cuda:` and numbers.
-fn names_cuda_devices(text: &str) -> bool {
+/// Whether this build has adapters of Vulkan and Metal.
+fn has_adapters() -> bool {
+    visus_scoring::backend::BUILT_IN.contains(&"vulkan")
+}
+
+/// Whether a backend is written as `cuda:` and numbers, or as `vulkan:` or `metal:` and a number.
+fn names_devices(text: &str) -> bool {
     let is_number = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    text.strip_prefix("cuda:").is_some_and(|numbers| numbers.split(',').all(is_number))
+    match text.split_once(':') {
+        Some(("cuda", numbers)) => numbers.split(',').all(is_number),
+        Some(("vulkan" | "metal", number)) => has_adapters() && is_number(number),
+        _ => false,
+    }
 }
 
 impl Field {
@@ -146,7 +155,8 @@ impl Field {
             Kind::Text => json!({ "type": "string" }),
             Kind::Word(words) => json!({ "type": "string", "enum": words }),
             Kind::Backend(words) => {
-                let pattern = format!("^({}|cuda:[0-9]+(,[0-9]+)*)$", words.join("|"));
+                let adapters = if has_adapters() { "|(vulkan|metal):[0-9]+" } else { "" };
+                let pattern = format!("^({}|cuda:[0-9]+(,[0-9]+)*{adapters})$", words.join("|"));
                 json!({ "type": "string", "pattern": pattern })
             }
             Kind::Choice(numbers) => json!({ "type": "integer", "enum": numbers }),
@@ -181,7 +191,7 @@ impl Field {
                 _ => refuse(one_of(words.iter())),
             },
             Kind::Backend(words) => match value.as_str() {
-                Some(text) if words.contains(&text) || names_cuda_devices(text) => Ok(()),
+                Some(text) if words.contains(&text) || names_devices(text) => Ok(()),
                 _ => refuse(one_of(words.iter())),
             },
             Kind::Choice(numbers) => match whole(value) {

@@ -1,0 +1,54 @@
+//! `cargo xtask hip`: compiles the CUDA sources for an AMD GPU with hipRTC, unchanged.
+//!
+//! A check alone: nothing is kept, no backend uses it, and `cargo xtask test` does not run it. No machine here has an AMD
+//! GPU, so what the compiled kernels compute was never seen; such GPUs are served by Vulkan.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::gpu::{HEADER, SOURCES, run_quietly};
+use crate::steps;
+
+/// RDNA 2. Its wavefronts have 32 lanes, as the kernels assume.
+const ARCHITECTURE: &str = "gfx1030";
+
+/// Calls hipRTC, which is a library: architecture, header and source. HIP's shuffles take no mask of lanes.
+const COMPILE: &str = r#"
+import ctypes, pathlib, sys
+architecture, header, source = sys.argv[1:]
+shuffles = b"""
+#define __shfl_xor_sync(mask, value, distance) __shfl_xor(value, distance)
+#define __shfl_up_sync(mask, value, distance) __shfl_up(value, distance)
+#define __shfl_down_sync(mask, value, distance) __shfl_down(value, distance)
+"""
+try:
+    hiprtc = ctypes.CDLL("libamdhip64.so.5")
+except OSError as error:
+    sys.exit(f"hipRTC is not there (Debian: apt-get install libamdhip64-5): {error}")
+program = ctypes.c_void_p()
+headers = (ctypes.c_char_p * 1)(shuffles + pathlib.Path(header).read_bytes())
+names = (ctypes.c_char_p * 1)(pathlib.Path(header).name.encode())
+text, name = pathlib.Path(source).read_bytes(), pathlib.Path(source).name.encode()
+if hiprtc.hiprtcCreateProgram(ctypes.byref(program), text, name, 1, headers, names):
+    sys.exit("hipRTC takes no program")
+options = [b"--offload-arch=" + architecture.encode(), b"-ffp-contract=off", b"-std=c++14"]
+if hiprtc.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options)):
+    size = ctypes.c_size_t()
+    hiprtc.hiprtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value + 1)
+    hiprtc.hiprtcGetProgramLog(program, log)
+    sys.exit(log.value.decode())
+"#;
+
+pub fn run() -> Result<()> {
+    let kernels = steps::root().join("crates/gpu/kernels");
+    for source in SOURCES {
+        let mut python = Command::new("python3");
+        python.args(["-c", COMPILE, ARCHITECTURE]).arg(kernels.join(HEADER));
+        python.arg(kernels.join(format!("{source}.cu")));
+        run_quietly(&mut python).with_context(|| format!("{source}.cu"))?;
+    }
+    println!("{} CUDA sources compile for {ARCHITECTURE}; they were not run", SOURCES.len());
+    Ok(())
+}
