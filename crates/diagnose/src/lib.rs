@@ -21,6 +21,7 @@ mod judge;
 mod local;
 mod look;
 mod motion;
+mod strips;
 mod watch;
 
 pub use finding::{Area, Finding, Kind, Visibility};
@@ -30,4 +31,5 @@ pub use judge::judge;
 pub use local::Patch;
 pub use look::{DetailFacts, FrameFacts};
 pub use motion::Motion;
+pub use strips::FieldTime;
 pub use watch::Watch;
