@@ -9,8 +9,12 @@ use crate::finding::Kind;
 use crate::look::FrameFacts;
 use crate::strips::FieldTime;
 
-/// Share of the error that the lag must explain; clean encodes stay below a half of that.
+/// Share of the error that the lag must explain: of fine encodes, which stay below a half of that, and of coarse ones, which show
+/// dissolves and drawings late.
 const BY_LAG: f32 = 0.1;
+const BY_LAG_COARSE: f32 = 0.25;
+/// Squared levels that an encode leaves beside the lag: up to the first it is a fine one, from the second a coarse one.
+const REST: [f32; 2] = [4.0, 8.0];
 /// Share that lag and loss must explain together where motion does not let them be told apart, as in drawings that move with every
 /// second frame: what an encoder takes from grain is explained to two thirds at most.
 const EXPLAINED: f32 = 0.8;
@@ -33,7 +37,10 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         (sum(facts, |time| time.by_lag) / error, sum(facts, |time| time.explained) / error);
     let [even, odd] = facts.times.map(|time| time.lag.abs());
     let most = even.max(odd);
-    let certainty = (by_lag / BY_LAG).max(if explained > EXPLAINED { 3.0 } else { 0.0 });
+    let rest = (error - sum(facts, |time| time.explained)) / 2.0;
+    let coarse = ((rest - REST[0]) / (REST[1] - REST[0])).clamp(0.0, 1.0);
+    let limit = BY_LAG + coarse * (BY_LAG_COARSE - BY_LAG);
+    let certainty = (by_lag / limit).max(if explained > EXPLAINED { 3.0 } else { 0.0 });
     if !(LAG..MOST).contains(&most) || error < 2.0 * ERROR || certainty < 1.0 {
         return None;
     }
