@@ -127,8 +127,11 @@ pub(crate) fn stands_out(kind: Kind, facts: &[FrameFacts], from: usize, to: usiz
         facts.get(at).is_some_and(|facts| facts.motion.moved[0] > 0.7 * facts.luma.spread.powi(2).max(20.0))
     };
     let fades = |at: usize| facts[at].motion.faded.abs() > 0.5;
+    // The first frames of a clip are key frames, which are crisper than those that follow.
+    let begins = kind == Kind::Oversharpened && from == 0;
     let before = from.checked_sub(1).and_then(|at| facts.get(at));
     to + 1 - from >= FRAMES
+        && !begins
         && jumps(from, before)
         && jumps(to, facts.get(to + 1))
         // A shot may be coded coarsely as a whole.

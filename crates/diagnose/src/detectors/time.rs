@@ -4,7 +4,7 @@
 //! of the error is none that encoders have. Which fault it is follows from the run as a whole: fields that lag by different amounts are
 //! woven (however much of the weave an encoder has smoothed away), a lag near 1 is another frame, and all else a mixture.
 
-use super::{Clip, Sign, median};
+use super::{Clip, Sign, median, order};
 use crate::finding::Kind;
 use crate::look::FrameFacts;
 use crate::strips::FieldTime;
@@ -30,6 +30,9 @@ const WOVEN: f32 = 0.05;
 /// One field is so many times as wrong as the other.
 const UNEVEN: f32 = 3.0;
 
+/// The most that can be said of a frame by its lag.
+const ALONE: f32 = 0.9;
+
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let facts = &clip.facts[at];
     let error = sum(facts, |time| time.error);
@@ -45,7 +48,9 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
         return None;
     }
     let kind = if even.min(odd) > WHOLE { Kind::FrameOrder } else { Kind::Blended };
-    Some(Sign { kind, confidence: (0.3 + 0.2 * certainty).min(1.0), strength: certainty })
+    // One frame alone may be shown late by an encoder; it must be another one by its cells, too.
+    let most = if order::sign_of(clip, at).is_some() { 1.0 } else { ALONE };
+    Some(Sign { kind, confidence: (0.3 + 0.2 * certainty).min(most), strength: certainty })
 }
 
 /// Of both fields.
