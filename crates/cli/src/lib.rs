@@ -10,21 +10,9 @@ pub mod vmaf;
 #[cfg(feature = "server")]
 pub mod vmaf_mcp;
 
-use std::error::Error;
 use std::path::Path;
 
 use visus_video::{Format, ReadError, Source};
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
 
 /// What opening a video gives.
 pub(crate) type Opened = Result<Box<dyn Source>, ReadError>;

@@ -63,6 +63,7 @@ fn run(asked: &Asked) -> Result<()> {
         print!("{USAGE}");
         return Ok(());
     }
+    visus_server::allocator::fix_thresholds();
     let flags = Flags {
         engine: asked.engine,
         allow: asked.allow.clone(),

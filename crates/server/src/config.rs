@@ -41,7 +41,7 @@ impl EngineKind {
     }
 }
 
-/// Which threads carry the doors.
+/// How many threads serve requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threading {
     /// One event-loop thread.
@@ -50,16 +50,19 @@ pub enum Threading {
     Multi,
 }
 
+/// Bytes of kept results, however much memory there is.
+const MOST_RESULTS: usize = 256 << 20;
+
 /// How much at once, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Jobs that run at the same time, over all doors.
+    /// Jobs that run at the same time, over all transports.
     pub slots: usize,
     /// Jobs that may wait behind them.
     pub queue: usize,
     /// How long results are kept.
     pub keep: Duration,
-    /// How much memory kept results may take.
+    /// How much memory kept results may take: at most an eighth of `memory`.
     pub result_bytes: usize,
     /// How long a child may score.
     pub subprocess: Duration,
@@ -75,7 +78,7 @@ impl Default for Limits {
             slots: 8,
             queue: 256,
             keep: Duration::from_secs(3600),
-            result_bytes: 256 << 20,
+            result_bytes: MOST_RESULTS,
             subprocess: Duration::from_secs(600),
             job: Duration::from_secs(4 * 3600),
             memory: crate::memory::usual(),
@@ -89,7 +92,7 @@ pub struct Flags {
     pub engine: Option<EngineKind>,
     /// Further allowed roots.
     pub allow: Vec<PathBuf>,
-    /// Whether HTTP is among the doors: it has variables of its own.
+    /// Whether HTTP is served: it has variables of its own.
     pub http: bool,
     /// The program that starts children and dies with us, see [`visus_child::supervise`].
     pub launcher: Option<PathBuf>,
@@ -201,12 +204,14 @@ fn writable(flags: &Flags, env: Environment<'_>) -> Vec<PathBuf> {
 
 fn limits(flags: &Flags, env: Environment<'_>) -> Result<Limits, ConfigError> {
     let defaults = Limits::default();
+    let memory = memory(flags, env)?.unwrap_or(defaults.memory);
     Ok(Limits {
         slots: count("VMAF_MCP_MAX_CONCURRENT", env, defaults.slots)?,
         queue: count("VISUS_MAX_QUEUE", env, defaults.queue)?,
         subprocess: seconds("VMAF_MCP_SUBPROCESS_TIMEOUT_S", env).unwrap_or(defaults.subprocess),
         job: seconds("VISUS_JOB_TIMEOUT_S", env).unwrap_or(defaults.job),
-        memory: memory(flags, env)?.unwrap_or(defaults.memory),
+        result_bytes: usize::try_from(memory / 8).map_or(MOST_RESULTS, |share| share.min(MOST_RESULTS)),
+        memory,
         ..defaults
     })
 }
@@ -316,6 +321,7 @@ mod tests {
         assert_eq!(config.writable, [out, PathBuf::from("/more")]);
         let config = Config::read(&Flags::default(), &with(&env[..1])).unwrap();
         assert_eq!((config.limits.memory, config.writable.len()), (1 << 30, 0));
+        assert_eq!(config.limits.result_bytes, 128 << 20, "an eighth");
         let closed = Flags { read_only: true, ..flags };
         assert!(Config::read(&closed, &with(&env)).unwrap().writable.is_empty());
         let error = Config::read(&Flags::default(), &with(&[("VISUS_MEMORY", "much")])).unwrap_err();

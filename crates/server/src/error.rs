@@ -7,7 +7,8 @@ use visus_video::budget::OverBudget;
 
 use crate::roots::PathError;
 use crate::text;
-pub(crate) use crate::text::{chain, cleaned, quoted};
+pub(crate) use crate::text::{cleaned, quoted};
+pub(crate) use visus_video::chain;
 
 /// A failed request. Its text is part of the interface; it is safe for a client to read, whatever went into it.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make files of their own"))]
 
+pub mod allocator;
 pub mod config;
 pub mod engines;
 pub mod error;

@@ -38,17 +38,6 @@ pub fn quoted_text(text: &str) -> String {
     format!("'{}'", cleaned(text).replace('\'', "’"))
 }
 
-/// An error with its causes, in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
 /// Makes every name and every text of an answer safe to read.
 pub fn clean_answer(answer: Map<String, Value>) -> Map<String, Value> {
     let clean = |(name, mut value): (String, Value)| {

@@ -83,7 +83,8 @@ fn chroma_tag(format: &Format) -> String {
     }
 }
 
-fn write_planes(out: &mut impl Write, layout: &FileLayout, frame: &Frame) -> io::Result<()> {
+// `dyn`, so that it is compiled here and not, without optimisation, in the crate of the caller.
+fn write_planes(out: &mut dyn Write, layout: &FileLayout, frame: &Frame) -> io::Result<()> {
     // A picture one sample wide has no chroma sample to repeat.
     let grey = 1u16 << (frame.format().depth() - 1);
     for index in 0..frame.format().planes() {
@@ -97,7 +98,7 @@ fn write_planes(out: &mut impl Write, layout: &FileLayout, frame: &Frame) -> io:
 }
 
 fn write_plane<T: Sample, const N: usize>(
-    out: &mut impl Write,
+    out: &mut dyn Write,
     plane: Plane<'_, T>,
     (width, height): (usize, usize),
     grey: T,

@@ -1,6 +1,6 @@
 //! What became of every request of a soak.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +12,8 @@ pub enum Outcome {
     Right,
     /// The server had no room for it, and said so.
     Busy,
-    /// It failed, with an error, while one of the server's children was killed.
-    Hit,
+    /// It failed while one of the server's children was killed, with this error, which says so.
+    Hit(String),
     /// What must not be.
     Fault(String),
 }
@@ -33,6 +33,8 @@ pub struct Tally {
     counts: Mutex<BTreeMap<&'static str, Count>>,
     faults: Mutex<Vec<String>>,
     kills: AtomicU64,
+    /// What requests were told whose child was killed; each text once, without its numbers.
+    hits: Mutex<BTreeSet<String>>,
 }
 
 /// So many faults are shown; the counts have all.
@@ -46,7 +48,10 @@ impl Tally {
         match outcome {
             Outcome::Right => count.right += 1,
             Outcome::Busy => count.busy += 1,
-            Outcome::Hit => count.hit += 1,
+            Outcome::Hit(error) => {
+                count.hit += 1;
+                lock(&self.hits).insert(without_numbers(&error));
+            }
             Outcome::Fault(text) => {
                 count.faults += 1;
                 let mut faults = lock(&self.faults);
@@ -85,8 +90,20 @@ impl Tally {
                 longest.as_secs_f64()
             ));
         }
+        text.push_str("\nWhat requests were told whose child was killed:\n");
+        lock(&self.hits).iter().for_each(|error| text.push_str(&format!("- {error}\n")));
         text
     }
+}
+
+/// Numbers and the ends of paths differ from one request to the next.
+fn without_numbers(error: &str) -> String {
+    let words =
+        error.split_whitespace().map(|word| match word.starts_with(['/', '\'', '"']) && word.contains('/') {
+            true => "PATH".to_owned(),
+            false => word.replace(|c: char| c.is_ascii_digit(), "#"),
+        });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -243,7 +243,7 @@ impl<'a> Traffic<'a> {
     fn failed(&self, error: &str, kills: u64) -> Outcome {
         match self.tally.kills() > kills {
             _ if error.contains("try again later") => Outcome::Busy,
-            true if !error.is_empty() => Outcome::Hit,
+            true if is_of_a_child(error) => Outcome::Hit(error.to_owned()),
             _ => Outcome::Fault(format!("failed: {error}")),
         }
     }
@@ -267,6 +267,13 @@ impl<'a> Traffic<'a> {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Whether an error is about a program that was started and ended before it was done. No other is excused by a kill.
+fn is_of_a_child(error: &str) -> bool {
+    const WORDS: [&str; 7] =
+        ["ffmpeg", "ffprobe", "encode failed", "signal", "no reason was given", "worker", "the process"];
+    WORDS.iter().any(|word| error.contains(word))
 }
 
 fn body(pair: &Pair) -> Value {

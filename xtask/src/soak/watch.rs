@@ -25,6 +25,8 @@ struct Sample {
     /// In MiB.
     resident: u64,
     peak: u64,
+    /// Of that, results that are kept, as the server counts them.
+    results: u64,
     threads: u64,
     descriptors: u64,
     processes: u64,
@@ -59,10 +61,18 @@ impl<'a> Watch<'a> {
             requests,
             resident: number("VmRSS").unwrap_or(0) >> 10,
             peak: number("VmHWM").unwrap_or(0) >> 10,
+            results: self.result_bytes() >> 20,
             threads: number("Threads").unwrap_or(0),
             descriptors: entries("fd"),
             processes: self.working() as u64,
         }
+    }
+
+    fn result_bytes(&self) -> u64 {
+        let Ok(answer) = self.server.client.ask("GET", "/metrics", None) else { return 0 };
+        let text = answer.body.as_str().unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("visus_result_bytes "));
+        line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
     }
 
     fn working(&self) -> usize {
@@ -131,15 +141,15 @@ impl<'a> Watch<'a> {
 
     /// What was seen, as Markdown: the fresh server, a few moments, the server at rest.
     pub fn table(&self) -> String {
-        let mut text = "| seconds | requests | memory MiB | peak MiB | threads | descriptors | children |\n|---|---|---|---|---|---|---|\n".to_owned();
+        let mut text = "| seconds | requests | memory MiB | peak MiB | results MiB | threads | descriptors | children |\n|---|---|---|---|---|---|---|---|\n".to_owned();
         let step = self.samples.len().div_ceil(LINES).max(1);
         let (rest, during) =
             self.samples.split_last().map_or((None, &[][..]), |(last, rest)| (Some(last), rest));
         let some = during.iter().skip(step - 1).step_by(step);
         let line = |sample: &Sample, when: String| {
-            let Sample { requests, resident, peak, threads, descriptors, processes, .. } = sample;
+            let Sample { requests, resident, peak, results, threads, descriptors, processes, .. } = sample;
             format!(
-                "| {when} | {requests} | {resident} | {peak} | {threads} | {descriptors} | {processes} |\n"
+                "| {when} | {requests} | {resident} | {peak} | {results} | {threads} | {descriptors} | {processes} |\n"
             )
         };
         text.push_str(&line(&self.fresh, "fresh".to_owned()));

@@ -13,6 +13,7 @@ use super::server_args::{LimitArgs, McpArgs};
 const FAREWELL: Duration = Duration::from_millis(100);
 
 pub fn run(args: &McpArgs) -> Result<()> {
+    visus_server::allocator::fix_thresholds();
     let flags = flags(args.engine, &args.allow, &args.limits);
     serve(&Flags { offer: args.offer.offer()?, ..flags })
 }

@@ -72,14 +72,14 @@ fn replace(path: &Path, report: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Temporary files are for their owner alone; a report is for all whom the folder lets in.
+/// Temporary files are for their owner alone; reports and plans are for all whom the folder lets in.
 #[cfg(unix)]
-fn readable(file: &std::fs::File) -> std::io::Result<()> {
+pub(super) fn readable(file: &std::fs::File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn readable(_file: &std::fs::File) -> std::io::Result<()> {
+pub(super) fn readable(_file: &std::fs::File) -> std::io::Result<()> {
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::mcp;
 use super::server_args::ServeArgs;
 
 pub fn run(args: ServeArgs) -> Result<()> {
+    visus_server::allocator::fix_thresholds();
     let flags =
         http::Flags { port: args.port, bind: args.bind, hosts: args.hosts, log_level: None, page: args.ui };
     let core = mcp::flags(args.engine, &args.allow, &args.limits);

@@ -36,6 +36,7 @@ pub struct UiArgs {
 }
 
 pub fn run(args: &UiArgs) -> Result<()> {
+    visus_server::allocator::fix_thresholds();
     let folders = folders(&args.folders)?;
     let core = config::Flags {
         http: true,

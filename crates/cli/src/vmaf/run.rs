@@ -87,7 +87,7 @@ fn say_open_error(error: &ReadError, side: Side, path: &str) -> Exit {
     if let Some(words) = error.libvmaf_words() {
         eprintln!("{words}");
     }
-    eprintln!("{}", crate::chain(error));
+    eprintln!("{}", visus_video::chain(error));
     if !matches!(error, ReadError::Open { .. }) {
         eprintln!("Error opening y4m file.\nUnknown file type.\nproblem with {side} file: {path}");
     }
@@ -126,7 +126,7 @@ fn check_comparable(a: &Format, b: &Format) -> Result<(), Exit> {
 }
 
 fn say_plan_error(error: &PlanError) -> Exit {
-    eprintln!("{}", crate::chain(error));
+    eprintln!("{}", visus_video::chain(error));
     match error {
         PlanError::Load(load) => {
             if let visus_engine::model::LoadError::NoSuchVersion { version, .. } = load {
@@ -188,9 +188,9 @@ fn say_engine_error(error: &EngineError) -> Exit {
 fn with_advice(error: &EngineError) -> String {
     match error {
         EngineError::Read { source: ReadError::Truncated { whole_frames, .. }, .. } if *whole_frames > 0 => {
-            format!("{}\n--frame_cnt {whole_frames} scores just the whole frames", crate::chain(error))
+            format!("{}\n--frame_cnt {whole_frames} scores just the whole frames", visus_video::chain(error))
         }
-        _ => crate::chain(error),
+        _ => visus_video::chain(error),
     }
 }
 

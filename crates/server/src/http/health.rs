@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
+use visus_video::budget::Budget;
 
 use super::App;
 use super::answer::Answer;
@@ -40,5 +41,11 @@ pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
 
 fn gauges(app: &App) -> Gauges {
     let counts = app.core.jobs().counts();
-    Gauges { queued: counts.queued as u64, running: counts.running as u64, frames: counts.frames_scored }
+    Gauges {
+        queued: counts.queued as u64,
+        running: counts.running as u64,
+        frames: counts.frames_scored,
+        result_bytes: counts.kept_bytes as u64,
+        reserved_bytes: Budget::process().used(),
+    }
 }

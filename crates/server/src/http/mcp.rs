@@ -1,4 +1,4 @@
-//! MCP at `/mcp`: the protocol's own service behind this door's gate, limits and ids.
+//! MCP at `/mcp`: the protocol's own service behind the checks, limits and ids of the HTTP server.
 
 use std::sync::Arc;
 

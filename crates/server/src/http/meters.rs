@@ -17,6 +17,8 @@ pub struct Gauges {
     pub queued: u64,
     pub running: u64,
     pub frames: u64,
+    pub result_bytes: u64,
+    pub reserved_bytes: u64,
 }
 
 /// The counters of the scoring endpoints.
@@ -64,6 +66,10 @@ impl Meters {
         single(&mut text, "visus_queue_depth", "gauge", "Jobs that wait for a slot", gauges.queued);
         single(&mut text, "visus_jobs_running", "gauge", "Jobs that run", gauges.running);
         single(&mut text, "visus_frames_scored_total", "counter", "Pairs of frames scored", gauges.frames);
+        let kept = "Memory of results that are kept";
+        single(&mut text, "visus_result_bytes", "gauge", kept, gauges.result_bytes);
+        let reserved = "Memory of the budget that jobs and answers have reserved";
+        single(&mut text, "visus_memory_reserved_bytes", "gauge", reserved, gauges.reserved_bytes);
         text
     }
 }
@@ -109,7 +115,8 @@ mod tests {
         meters.answered("/v1/score", 200, Duration::from_millis(100));
         meters.answered("/v1/score", 200, Duration::from_secs(1000));
         meters.answered("/v1/score", 500, Duration::from_millis(2400));
-        let text = meters.text(Gauges { queued: 1, running: 2, frames: 3 });
+        let text =
+            meters.text(Gauges { queued: 1, running: 2, frames: 3, result_bytes: 4, reserved_bytes: 5 });
         let expected = "\
 # HELP vmaf_scoring_requests_total Scoring requests by endpoint and HTTP status
 # TYPE vmaf_scoring_requests_total counter
@@ -142,6 +149,12 @@ visus_jobs_running 2
 # HELP visus_frames_scored_total Pairs of frames scored
 # TYPE visus_frames_scored_total counter
 visus_frames_scored_total 3
+# HELP visus_result_bytes Memory of results that are kept
+# TYPE visus_result_bytes gauge
+visus_result_bytes 4
+# HELP visus_memory_reserved_bytes Memory of the budget that jobs and answers have reserved
+# TYPE visus_memory_reserved_bytes gauge
+visus_memory_reserved_bytes 5
 ";
         assert_eq!(text, expected);
     }

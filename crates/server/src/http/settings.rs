@@ -1,4 +1,4 @@
-//! What the HTTP door is told at start-up: flags first, then the environment, then defaults. An unusable value ends the
+//! Settings of the HTTP server at start-up: flags first, then the environment, then defaults. An unusable value ends the
 //! start with a sentence that names it.
 
 use std::ffi::OsString;

@@ -80,15 +80,15 @@ async fn answer(
     let mut signals = Signals::new()?;
     let made_up = settings.access.made_up().map(str::to_owned);
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
-    let door = HttpServer::bind(settings, Server::new(config)).await?;
-    ready(&door, scheme, made_up.as_deref());
-    door.run(async || signals.next().await).await;
+    let server = HttpServer::bind(settings, Server::new(config)).await?;
+    ready(&server, scheme, made_up.as_deref());
+    server.run(async || signals.next().await).await;
     Ok(())
 }
 
 /// Where to find the server, whatever the log level; and the token, this once.
-fn announce(door: &HttpServer, scheme: &str, made_up: Option<&str>) {
-    if let Some(address) = door.address() {
+fn announce(server: &HttpServer, scheme: &str, made_up: Option<&str>) {
+    if let Some(address) = server.address() {
         let text = format!(
             "listening on {scheme}://{address}: MCP at /mcp, REST at /v1, described at /openapi.json"
         );

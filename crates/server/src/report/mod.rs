@@ -15,6 +15,10 @@ use crate::tools::Answer;
 
 pub use visus_report::score::MAX_PAGE;
 
+/// What a report takes beside its numbers and pictures. Measured: its texts are some ten kilobytes, but many of them lie alone
+/// on a page of memory.
+const TEXTS: usize = 48 << 10;
+
 /// What a job leaves behind.
 #[derive(Debug)]
 pub enum Output {
@@ -50,7 +54,8 @@ impl Output {
         match self {
             Self::Score(report) => report.bytes(),
             Self::Worst(report) => {
-                value_bytes(&report.answer) + report.pictures.iter().map(Vec::len).sum::<usize>()
+                let pictures: usize = report.pictures.iter().map(Vec::capacity).sum();
+                value_bytes(&report.answer) + pictures + TEXTS
             }
             Self::Value(answer) => map_bytes(answer),
         }
@@ -196,7 +201,7 @@ impl ScoreReport {
             + text
             + foreign
             + self.steps.bytes()
-            + 4096
+            + TEXTS
     }
 
     /// The report at a level of detail. `id` is the job's, for links to the rest.

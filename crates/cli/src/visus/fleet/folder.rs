@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::super::merge::readable;
 use super::plan::Plan;
 
 /// What became of a task. It is written once; whoever comes second leaves what is there.
@@ -90,18 +91,6 @@ fn put(path: &Path, value: &impl Serialize, replace: bool) -> Result<()> {
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error).with_context(cannot),
     }
-}
-
-/// Temporary files are for their owner alone; those of a plan are for all who work on it.
-#[cfg(unix)]
-fn readable(file: &std::fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_file: &std::fs::File) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

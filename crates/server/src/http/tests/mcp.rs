@@ -1,4 +1,4 @@
-//! MCP through the door.
+//! MCP over HTTP.
 
 use serde_json::json;
 
