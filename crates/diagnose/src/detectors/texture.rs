@@ -46,7 +46,9 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
     let more = facts.across.ratio().max(facts.down.ratio()) / contrast(facts).powi(2);
     let both = facts.across.ratio().min(facts.down.ratio()) > 1.0;
     if both && more > 1.25 && added > WHITE * facts.error && facts.luma.shift.abs() < 2.0 {
-        return sign(Kind::Noise, added, NOISE);
+        // A coarse encode of very fine detail may look like that for a frame.
+        let found = sign(Kind::Noise, added, NOISE);
+        return found.map(|sign| Sign { confidence: sign.confidence.min(0.9), ..sign });
     }
     blurred(clip, at)
 }

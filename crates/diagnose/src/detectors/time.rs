@@ -69,8 +69,9 @@ fn apart(facts: &FrameFacts) -> f32 {
 
 /// What a run of such frames shows; `others` are the frames around it.
 pub(crate) fn kind(frames: &[FrameFacts], others: &[FrameFacts]) -> Kind {
-    let turns = frames.windows(2).filter(|two| lag(&two[0]) * lag(&two[1]) < 0.0).count();
-    if median(frames, |facts| lag(facts).abs()) > WHOLE || 2 * turns >= frames.len().max(2) {
+    // Exchanged frames lag and lead in turn; a mixture is one with the same neighbour throughout.
+    let [late, early] = [1.0, -1.0].map(|way| frames.iter().filter(|facts| way * lag(facts) > LAG).count());
+    if median(frames, |facts| lag(facts).abs()) > WHOLE || 4 * late.min(early) >= frames.len().max(4) {
         return Kind::FrameOrder;
     }
     let count = frames.len().max(1) as f32;
