@@ -37,7 +37,7 @@ pub fn judge(width: usize, height: usize, first: u64, facts: &[FrameFacts]) -> V
     }
     let mut found = Vec::new();
     for (group, signs) in by_group {
-        let runs = runs(group, &signs).into_iter().map(trimmed).filter(|run| certain(run));
+        let runs = runs(group, &signs).into_iter().map(trimmed).filter(certain);
         let runs = runs.filter(|run| stands_out(group, facts, run[0].0, run[run.len() - 1].0));
         found.extend(runs.map(|run| finding((width, height), &grid, first, facts, &run)));
     }
