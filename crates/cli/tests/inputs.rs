@@ -325,3 +325,37 @@ fn thresholds_of_two_generations() {
     let few = visus(folder.path(), &["migrate", "few.csv", "-q"]);
     assert!(stderr(&few).contains("needs at least 4"), "{}", stderr(&few));
 }
+
+/// What VMAF does not measure is warned of with its frames: in reports, on standard error, by a gate that passes, and in merged parts.
+#[test]
+fn a_fault_that_the_score_does_not_show_is_warned_of() {
+    let folder = clips("26");
+    let grey = ["-i", "ref.mkv", "-vf", "hue=s=0:enable='between(n,8,15)'", "-c:v", "libx264", "-crf", "20"];
+    ffmpeg(folder.path(), &[&grey[..], &["grey.mp4"]].concat());
+    let whole = report(folder.path(), &["ref.mkv", "grey.mp4"]);
+    let warnings = whole["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(warnings[0]["kind"], "missing_chroma", "{warnings:?}");
+    assert_eq!(warnings[0]["from_frame"], 8, "{warnings:?}");
+    assert_eq!(warnings[0]["to_frame"], 15, "{warnings:?}");
+    assert_eq!(report(folder.path(), &["ref.mkv", "dis.mp4"])["warnings"], serde_json::json!([]));
+    assert_eq!(report(folder.path(), &["ref.mkv", "grey.mp4", "--no-detectors"]).get("warnings"), None);
+
+    let text = "warning: frames 8 to 15: chroma is missing";
+    let gate = visus(folder.path(), &["gate", "ref.mkv", "grey.mp4", "--min-mean", "50"]);
+    let said = format!("{}{}", stdout(&gate), stderr(&gate));
+    assert!(gate.status.success() && said.contains(text), "{said}");
+
+    // The fault lies across the border of the parts.
+    for (name, limits) in [("a.json", ["--to", "12"]), ("b.json", ["--from", "12"])] {
+        let to = format!("--json={name}");
+        let part =
+            visus(folder.path(), &[&["score", "ref.mkv", "grey.mp4", "-q"], &limits[..], &[&*to]].concat());
+        assert!(part.status.success(), "{}", stderr(&part));
+    }
+    let merged = visus(folder.path(), &["merge", "a.json", "b.json", "-o", "all.json"]);
+    assert!(merged.status.success(), "{}", stderr(&merged));
+    let merged: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("all.json")).unwrap()).unwrap();
+    assert_eq!(merged["warnings"], whole["warnings"]);
+}

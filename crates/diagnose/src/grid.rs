@@ -5,10 +5,11 @@
 //! the picture at 640x360, a quarter at 1080p and an eighth at 4K. Everything that detectors know of a picture's
 //! samples is summed up here, in one walk over those rows.
 
+use crate::strips::Strips;
 use visus_video::{Frame, Plane, PlaneView, Sample};
 
 /// Picture rows that are read in each row of cells.
-const LINES: usize = 4;
+pub(crate) const LINES: usize = 4;
 /// Columns that are summed at once.
 const LANES: usize = 8;
 /// Most columns of cells.
@@ -62,6 +63,8 @@ pub(crate) struct Cells {
     /// Second differences along rows and along columns.
     pub across: Detail,
     pub down: Detail,
+    /// Along rows, of samples taken in twos: detail of two to four samples.
+    pub middle: Detail,
     /// Squared error in even and in odd picture rows, and samples in each.
     pub field_error: [f64; 2],
     pub field_count: f64,
@@ -69,6 +72,8 @@ pub(crate) struct Cells {
     pub roughness: [f64; 2],
     /// Steps at the borders of blocks of eight over steps elsewhere, of both pictures.
     pub block_steps: [f64; 2],
+    /// Pieces of the picture rows as they are.
+    pub strips: Strips,
 }
 
 /// Sums over one cell's rows, as integers.
@@ -80,10 +85,10 @@ struct CellSums {
 }
 
 /// The four rows of both pictures, on one integer scale.
-struct Lines {
-    rows: [[Vec<i16>; LINES]; 2],
+pub(crate) struct Lines {
+    pub rows: [[Vec<i16>; LINES]; 2],
     /// Levels of 8 bits for one step of the scale.
-    unit: f32,
+    pub unit: f32,
 }
 
 impl Lines {
@@ -134,6 +139,7 @@ impl Cells {
             lines.read(1, distorted.plane(0), first, depth);
             sums.fill(CellSums::default());
             totals.add_band(&lines, grid, &mut sums);
+            cells.strips.add(&lines, grid, row);
             cells.push_band(&sums, grid, lines.unit);
         }
         totals.write(&mut cells, lines.unit);
@@ -145,6 +151,20 @@ impl Cells {
 
     pub fn has_chroma(&self) -> bool {
         !self.chroma[0][0].is_empty()
+    }
+
+    /// Variance within cells, but for those that are wrong.
+    pub fn within(&self, wrong: &[usize]) -> Detail {
+        let mut is_wrong = vec![false; self.covariance.len()];
+        wrong.iter().for_each(|at| is_wrong[*at] = true);
+        let mut sums = Detail::default();
+        for at in (0..is_wrong.len()).filter(|at| !is_wrong[*at]) {
+            sums.reference += f64::from(self.variance[0][at]);
+            sums.distorted += f64::from(self.variance[1][at]);
+            sums.product += f64::from(self.covariance[at]);
+            sums.count += 1.0;
+        }
+        sums
     }
 
     fn push_band(&mut self, sums: &[CellSums], grid: &Grid, unit: f32) {
@@ -167,6 +187,8 @@ impl Cells {
 struct Totals {
     across: [i64; 3],
     down: [i64; 3],
+    middle: [i64; 3],
+    middle_count: i64,
     detail_count: i64,
     field_error: [i64; 2],
     field_count: i64,
@@ -193,6 +215,7 @@ impl Totals {
         for line in [1, 2] {
             self.add_detail(&lines.rows, line, end);
         }
+        self.add_middle(&lines.rows, end);
         for side in 0..2 {
             self.add_steps(side, &lines.rows[side][1], end);
             self.add_levels(side, &lines.rows[side][1], lines.unit);
@@ -217,6 +240,27 @@ impl Totals {
             add_products(&mut self.across, &r.0, &d.0);
             add_products(&mut self.down, &r.1, &d.1);
             self.detail_count += LANES as i64;
+            at += LANES;
+        }
+    }
+
+    /// Second differences of pairs of samples, summed over two rows so that grain counts less.
+    #[inline(always)]
+    fn add_middle(&mut self, rows: &[[Vec<i16>; LINES]; 2], end: usize) {
+        let mut at = LANES;
+        while at + 2 * LANES <= end {
+            let [r, d] = [0, 1].map(|side| {
+                let sum = |at: usize| -> [i16; LANES] {
+                    let [a, b, c, d] = [(1, at), (1, at + 1), (2, at), (2, at + 1)]
+                        .map(|(line, at)| chunk(&rows[side][line], at));
+                    std::array::from_fn(|i| a[i] + b[i] + c[i] + d[i])
+                };
+                let (left, here, right) = (sum(at - 2), sum(at), sum(at + 2));
+                let second: [i16; LANES] = std::array::from_fn(|i| (2 * here[i] - left[i] - right[i]) / 2);
+                second
+            });
+            add_products(&mut self.middle, &r, &d);
+            self.middle_count += LANES as i64;
             at += LANES;
         }
     }
@@ -251,6 +295,7 @@ impl Totals {
             product: sums[2] as f64 * square,
             count: self.detail_count as f64,
         };
+        cells.middle = Detail { count: self.middle_count as f64, ..detail(self.middle) };
         cells.across = detail(self.across);
         cells.down = detail(self.down);
         cells.field_error = self.field_error.map(|error| error as f64 * square);

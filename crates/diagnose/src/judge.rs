@@ -19,6 +19,9 @@ const SHORT_CONFIDENCE: f32 = 0.95;
 /// Frames at the ends of a run with less than this share of its usual strength do not belong to it.
 const TRIM: f32 = 0.5;
 
+/// Frames before and behind a run that it is compared with.
+const AROUND: usize = 24;
+
 /// Frames that show faults of one group.
 type Run = Vec<(usize, Sign)>;
 
@@ -34,8 +37,7 @@ pub fn judge(width: usize, height: usize, first: u64, facts: &[FrameFacts]) -> V
     }
     let mut found = Vec::new();
     for (group, signs) in by_group {
-        let runs =
-            runs(group, &signs).into_iter().map(trimmed).filter(|run| certain(group, run, facts.len()));
+        let runs = runs(group, &signs).into_iter().map(trimmed).filter(certain);
         let runs = runs.filter(|run| stands_out(group, facts, run[0].0, run[run.len() - 1].0));
         found.extend(runs.map(|run| finding((width, height), &grid, first, facts, &run)));
     }
@@ -85,7 +87,7 @@ fn without_consequences(found: Vec<Finding>) -> Vec<Finding> {
 
 fn runs(group: Kind, signs: &[(usize, Sign)]) -> Vec<Run> {
     let gap = match group {
-        Kind::FrameOrder | Kind::Frozen | Kind::Combing | Kind::Blended => MOVING_GAP,
+        Kind::FrameOrder | Kind::Frozen => MOVING_GAP,
         Kind::Shifted | Kind::Scaled => 4,
         _ => GAP,
     };
@@ -112,11 +114,9 @@ fn trimmed(mut run: Run) -> Run {
     run.split_off(start)
 }
 
-fn certain(group: Kind, run: &Run, frames: usize) -> bool {
+fn certain(run: &Run) -> bool {
     let most = run.iter().map(|(_, sign)| sign.confidence).fold(0.0, f32::max);
-    // One frame alone has two good fields in most cases, and may look woven by chance.
-    let alone = group == Kind::Combing && run.len() == 1 && frames > 1;
-    !alone && if run.len() <= SHORT { most >= SHORT_CONFIDENCE } else { most >= 0.55 }
+    if run.len() <= SHORT { most >= SHORT_CONFIDENCE } else { most >= 0.55 }
 }
 
 fn finding(
@@ -128,8 +128,10 @@ fn finding(
 ) -> Finding {
     let frames: Vec<FrameFacts> = run.iter().map(|(at, _)| facts[*at]).collect();
     let signs: Vec<Sign> = run.iter().map(|(_, sign)| *sign).collect();
-    let kind = kind_of_run(&signs, &frames);
     let (from, to) = (run[0].0, run[run.len() - 1].0);
+    let around = from.saturating_sub(AROUND)..(to + 1 + AROUND).min(facts.len());
+    let others: Vec<FrameFacts> = around.filter(|at| !(from..=to).contains(at)).map(|at| facts[at]).collect();
+    let kind = kind_of_run(&signs, &frames, &others);
     let strength = |(_, sign): &(usize, Sign)| sign.strength * sign.confidence;
     let strongest = run.iter().reduce(|a, b| if strength(b) > strength(a) { b } else { a });
     let strongest = strongest.map_or(from, |(at, _)| *at);

@@ -4,10 +4,9 @@
 //! Three steps, of which the first runs beside the metrics on the frames that they have in memory:
 //!
 //! 1. [`Watch::look`] sums a pair up on a grid of cells, from a part of its rows (`grid`), fits how levels and colours were
-//!    changed as a whole (`fit`), and finds the cells that are wrong beyond that (`local`). About a fiftieth of what
-//!    VMAF costs.
-//! 2. In frame order, each frame is compared with its neighbours in both videos (`motion`). The result is [`FrameFacts`], some
-//!    sixty numbers per frame, all that is kept; parts of a clip carry them so that they can be joined.
+//!    changed as a whole (`fit`), and finds the cells that are wrong beyond that (`local`).
+//! 2. In frame order, each frame is compared with its neighbours in both videos (`motion`, and `strips` for its fields). The result
+//!    is [`FrameFacts`], some eighty numbers per frame, all that is kept; parts of a clip carry them so that they can be joined.
 //! 3. [`judge`] asks the detectors (`detectors`, one file each) about every frame and makes [`Finding`]s of frames in a row.
 #![forbid(unsafe_code)]
 
@@ -21,6 +20,7 @@ mod judge;
 mod local;
 mod look;
 mod motion;
+mod strips;
 mod watch;
 
 pub use finding::{Area, Finding, Kind, Visibility};
@@ -30,4 +30,5 @@ pub use judge::judge;
 pub use local::Patch;
 pub use look::{DetailFacts, FrameFacts};
 pub use motion::Motion;
+pub use strips::FieldTime;
 pub use watch::Watch;

@@ -9,6 +9,7 @@ use crate::geometry::{self, Placement};
 use crate::grid::{Cells, Detail, Grid};
 use crate::local::{self, Patch};
 use crate::motion::Motion;
+use crate::strips::{FieldTime, Strips};
 
 /// Fine detail along one direction, in squared levels per sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -57,6 +58,9 @@ pub struct FrameFacts {
     /// Along rows and along columns.
     pub across: DetailFacts,
     pub down: DetailFacts,
+    /// Detail of two to four samples along rows, and all of it within cells.
+    pub middle: DetailFacts,
+    pub within: DetailFacts,
     /// Mean squared error of even and odd rows.
     pub fields: [f32; 2],
     /// How far the histogram of levels departs from a smooth one, of both.
@@ -66,6 +70,8 @@ pub struct FrameFacts {
     pub patch: Patch,
     pub placement: Placement,
     pub motion: Motion,
+    /// Which frames of the reference even and odd rows show.
+    pub times: [FieldTime; 2],
 }
 
 /// A look at a pair, with what the comparison with other frames needs.
@@ -75,6 +81,7 @@ pub(crate) struct Look {
     pub means: [Vec<f32>; 2],
     /// The cells of the patch.
     pub wrong: Vec<usize>,
+    pub strips: Strips,
 }
 
 /// Detail in other places, where there is enough of it.
@@ -105,18 +112,21 @@ impl Look {
             chroma,
             across: DetailFacts::of(cells.across),
             down: DetailFacts::of(cells.down),
+            middle: DetailFacts::of(cells.middle),
+            within: DetailFacts::of(cells.within(&wrong)),
             fields,
             roughness: cells.roughness.map(|figure| figure as f32),
             blocks: cells.block_steps.map(|steps| steps as f32),
             patch,
             placement: Placement::default(),
             motion: Motion::default(),
+            times: Default::default(),
         };
         let moved = facts.error > 12.0 && flow::explained(grid, &cells, mean[0], &luma) > FLOW;
         if (moved || displaced(&facts)) && index.is_multiple_of(PLACEMENT_STEP) {
             facts.placement = geometry::placement(reference, distorted);
         }
-        Some(Self { facts, means: cells.mean, wrong })
+        Some(Self { facts, means: cells.mean, wrong, strips: cells.strips })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A frame against other frames of both videos: is it the one it should be, a mixture of two, or the last one once more?
+//! A frame against other frames of both videos: is it the one it should be, or the last one once more?
 //!
 //! Frames are compared by the mean luma of their cells, less the picture's mean, and with the best factor, so that a change of
 //! brightness or contrast does not matter. Distances are squared levels per cell.
@@ -18,11 +18,6 @@ pub struct Motion {
     pub best_distance: f32,
     /// How far that frame of the reference is from its own one.
     pub best_apart: f32,
-    /// The neighbour that it is a mixture with, the neighbour's share, what the mixture leaves, and how far apart the two are.
-    pub mixed_with: i8,
-    pub share: f32,
-    pub mixture_distance: f32,
-    pub mixture_apart: f32,
     /// How far both videos moved since the frame before.
     pub moved: [f32; 2],
     /// Change of the reference's mean luma since the frame before.
@@ -93,7 +88,7 @@ pub(crate) fn motion(around: &[&Centred], here: usize) -> Motion {
         ((now.power[1] - explained) / count).max(0.0)
     };
     let own = distance(here);
-    let mut motion = Motion { own, best_distance: own, mixture_distance: own, ..Motion::default() };
+    let mut motion = Motion { own, best_distance: own, ..Motion::default() };
     if let Some(before) = here.checked_sub(1).map(|at| around[at]) {
         motion.moved = [0, 1].map(|side| apart(&now.pictures[side], &before.pictures[side]) / count);
         motion.faded = now.mean[0] - before.mean[0];
@@ -114,35 +109,7 @@ pub(crate) fn motion(around: &[&Centred], here: usize) -> Motion {
             motion.best_apart = apart(&now.pictures[0], &around[at].pictures[0]) / count;
         }
     }
-    for far in [-1isize, 1] {
-        let Some(other) = here.checked_add_signed(far).and_then(|at| around.get(at)) else { continue };
-        mixture(&mut motion, now, other, far as i8);
-    }
     motion
-}
-
-/// Whether the picture is a mixture of its own frame of the reference and another one.
-fn mixture(motion: &mut Motion, now: &Centred, other: &Centred, far: i8) {
-    let count = now.count();
-    let [own, shown] = [&now.pictures[0], &now.pictures[1]];
-    let (mut along, mut length, mut all) = (0.0f32, 0.0f32, 0.0f32);
-    for ((shown, own), other) in shown.iter().zip(own).zip(&other.pictures[0]) {
-        let (change, way) = (shown - own, other - own);
-        along += change * way;
-        length += way * way;
-        all += change * change;
-    }
-    if length / count < 0.02 {
-        return;
-    }
-    let share = along / length;
-    let left = (all - along * share).max(0.0) / count;
-    if left < motion.mixture_distance && share > 0.0 {
-        motion.mixed_with = far;
-        motion.share = share;
-        motion.mixture_distance = left;
-        motion.mixture_apart = length / count;
-    }
 }
 
 /// How far a picture moved within some cells.

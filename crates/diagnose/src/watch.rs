@@ -8,6 +8,7 @@ use visus_video::{Format, Frame};
 use crate::grid::Grid;
 use crate::look::{FrameFacts, Look};
 use crate::motion::{Centred, REACH, motion};
+use crate::strips::Strips;
 
 /// Looks at the pairs of one clip.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ struct State {
     /// The number of the next look, once the first is known.
     next: u64,
     /// Pairs that others are still compared with.
-    recent: VecDeque<(Centred, FrameFacts)>,
+    recent: VecDeque<(Centred, Strips, FrameFacts)>,
     /// Of `recent`, how many are done.
     done: usize,
     first: u64,
@@ -77,11 +78,11 @@ impl Watch {
 
 impl State {
     fn push(&mut self, look: Option<Look>) {
-        let Some(Look { facts, means, wrong }) = look else {
+        let Some(Look { facts, means, wrong, strips }) = look else {
             self.blind = true;
             return;
         };
-        self.recent.push_back((Centred::new(means, facts.mean, wrong), facts));
+        self.recent.push_back((Centred::new(means, facts.mean, wrong), strips, facts));
         if self.recent.len() > self.done + REACH {
             self.settle();
         }
@@ -95,9 +96,14 @@ impl State {
     fn settle(&mut self) {
         let here = self.done;
         let (from, to) = (here.saturating_sub(REACH), (here + REACH + 1).min(self.recent.len()));
-        let around: Vec<&Centred> = self.recent.range(from..to).map(|(centred, _)| centred).collect();
-        let mut facts = self.recent[here].1;
+        let around: Vec<&Centred> = self.recent.range(from..to).map(|(centred, ..)| centred).collect();
+        let (_, strips, facts) = &self.recent[here];
+        let mut facts = *facts;
         facts.motion = motion(&around, here - from);
+        let beside = |at: Option<usize>| at.and_then(|at| self.recent.get(at)).map(|(_, strips, _)| strips);
+        if let (Some(before), Some(after)) = (beside(here.checked_sub(1)), beside(Some(here + 1))) {
+            facts.times = strips.times(before, after);
+        }
         self.facts.push(facts);
         self.done += 1;
     }

@@ -54,6 +54,17 @@ fn lossless_files_score_as_their_frames_do() {
 }
 
 #[test]
+fn faults_that_the_score_does_not_show_are_warned_of() {
+    let (clips, arguments) = encoded(26);
+    let grey = ["-i", "ref.mkv", "-vf", "hue=s=0:enable='between(n,8,15)'", "-c:v", "ffv1", "grey.mkv"];
+    ffmpeg(&clips.folder, &grey);
+    let mut client = Client::open(command(&clips.folder));
+    let faulty = with(arguments, json!({ "distorted_encoded": clips.path("grey.mkv") }));
+    let answer = client.data("vmaf_score_encoded", faulty);
+    assert!(answer.to_string().contains("frames 8 to 15: chroma is missing"), "{answer}");
+}
+
+#[test]
 fn what_cannot_be_scored_is_refused_by_name() {
     let (clips, arguments) = encoded(3);
     std::fs::write(clips.folder.join("text.mp4"), "this is no video").unwrap();

@@ -5,15 +5,14 @@
 //! `docs/encoded-video.md`). A frame that shows another frame, or is moved, differs in every other respect too, so detectors of
 //! such *structural* faults come first and the others do not look at the frames that these explain.
 
-mod blend;
 mod blocks;
 mod colour;
-mod fields;
 mod levels;
 mod order;
 mod patch;
 mod placement;
 mod texture;
+mod time;
 
 use crate::finding::Kind;
 use crate::look::FrameFacts;
@@ -65,7 +64,7 @@ pub(crate) fn sign(kind: Kind, figure: f32, limit: f32) -> Option<Sign> {
 /// All signs of a frame: a structural one alone, or any of the others.
 pub(crate) fn signs(clip: &Clip<'_>, at: usize) -> Vec<Sign> {
     let structural: [fn(&Clip<'_>, usize) -> Option<Sign>; 5] =
-        [levels::blank, order::sign_of, fields::sign_of, blend::sign_of, placement::sign_of];
+        [levels::blank, order::frozen, time::sign_of, order::sign_of, placement::sign_of];
     if let Some(found) = structural.into_iter().find_map(|detector| detector(clip, at)) {
         return vec![found];
     }
@@ -86,17 +85,19 @@ pub(crate) fn group(kind: Kind) -> Kind {
         | Kind::Saturation
         | Kind::ColourCast
         | Kind::ColourMatrix => Kind::Hue,
+        Kind::FrameOrder | Kind::Combing | Kind::Blended => Kind::FrameOrder,
         other => other,
     }
 }
 
-/// The kind of a run of frames: the one that most of them show, or what all of them together do.
-pub(crate) fn kind_of_run(signs: &[Sign], frames: &[FrameFacts]) -> Kind {
+/// The kind of a run of frames: the one that most of them show, or what all of them together do, against the others of the clip.
+pub(crate) fn kind_of_run(signs: &[Sign], frames: &[FrameFacts], others: &[FrameFacts]) -> Kind {
     let weight =
         |kind: Kind| signs.iter().filter(|sign| sign.kind == kind).map(|sign| sign.confidence).sum::<f32>();
     let most = signs.iter().map(|sign| sign.kind).max_by(|a, b| weight(*a).total_cmp(&weight(*b)));
     match most {
         Some(Kind::Damage) | None => patch::kind(frames),
+        Some(Kind::Combing | Kind::Blended) => time::kind(frames, others),
         Some(kind) => kind,
     }
 }
@@ -104,27 +105,38 @@ pub(crate) fn kind_of_run(signs: &[Sign], frames: &[FrameFacts]) -> Kind {
 /// Faults that coarse encodes have too must begin and end abruptly, within a shot, and last a little.
 pub(crate) fn stands_out(kind: Kind, facts: &[FrameFacts], from: usize, to: usize) -> bool {
     const FRAMES: usize = 3;
-    let figure: fn(&FrameFacts) -> f32 = match kind {
-        Kind::Blurred => |facts| 1.0 / texture::ratio(facts).max(1e-3),
-        Kind::Blocking => blocks::steps,
+    type Figure = fn(&FrameFacts) -> f32;
+    // A figure, and how many times as large it must become at once.
+    let figures: &[(Figure, f32)] = match kind {
+        Kind::Blurred => &[
+            (|facts| 1.0 / texture::ratio(facts).max(1e-3), 2.0),
+            (|facts| 1.0 / texture::coarse(facts).max(1e-3), 1.2),
+        ],
+        Kind::Blocking => &[(blocks::steps, 2.0)],
+        Kind::Oversharpened if !facts[from..=to].iter().any(texture::is_crisp) => &[(texture::energy, 1.06)],
         _ => return true,
     };
     let jumps = |inside: usize, outside: Option<&FrameFacts>| {
-        outside.is_none_or(|outside| figure(&facts[inside]) > 2.0 * figure(outside))
+        let jump = |(figure, times): &(Figure, f32)| {
+            outside.is_none_or(|outside| figure(&facts[inside]) > times * figure(outside))
+        };
+        figures.iter().any(jump)
     };
     // Motion of the reference says where a shot begins.
     let cut = |at: usize| {
         facts.get(at).is_some_and(|facts| facts.motion.moved[0] > 0.7 * facts.luma.spread.powi(2).max(20.0))
     };
     let fades = |at: usize| facts[at].motion.faded.abs() > 0.5;
+    // The first frames of a clip are key frames, which are crisper than those that follow.
+    let begins = kind == Kind::Oversharpened && from == 0;
     let before = from.checked_sub(1).and_then(|at| facts.get(at));
     to + 1 - from >= FRAMES
+        && !begins
         && jumps(from, before)
         && jumps(to, facts.get(to + 1))
-        && !cut(from)
-        && !cut(to + 1)
-        && !fades(from)
-        && !fades(to)
+        // A shot may be coded coarsely as a whole.
+        && !(cut(from) && cut(to + 1))
+        && !(kind == Kind::Blocking && (fades(from) || fades(to)))
 }
 
 /// What is wrong in a run of frames of one kind, in words.
@@ -132,8 +144,7 @@ pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
     match kind {
         Kind::Blank | Kind::Brightness | Kind::Contrast | Kind::Gamma => levels::words(kind, frames),
         Kind::FrameOrder | Kind::Frozen => order::words(kind, frames),
-        Kind::Combing => fields::words(frames),
-        Kind::Blended => blend::words(frames),
+        Kind::Combing | Kind::Blended => time::words(kind, frames),
         Kind::Shifted | Kind::Scaled => placement::words(kind, frames),
         Kind::MissingChroma
         | Kind::SwappedChroma

@@ -12,18 +12,12 @@ use crate::look::FrameFacts;
 const OFF: f32 = 0.25;
 
 pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
-    if frozen(clip, at) {
-        return Some(Sign::new(Kind::Frozen, 0.9));
-    }
     let motion = &clip.facts[at].motion;
-    // A mixture that fits better than any single frame is for others to name.
-    let mixed = motion.mixture_distance < 0.8 * motion.best_distance && (0.25..0.87).contains(&motion.share);
     let shows_other = motion.best != 0
         && motion.own > OFF
         && motion.best_apart > OFF
         && motion.best_distance < 0.4 * motion.own
-        && motion.own > 0.5 * motion.best_apart
-        && !mixed;
+        && motion.own > 0.5 * motion.best_apart;
     let usual = clip.usual(at, |facts| facts.motion.own);
     let confidence = (1.0 - motion.best_distance / motion.own.max(0.01)).clamp(0.5, 1.0);
     (shows_other && motion.own > 2.0 * usual.min(motion.own / 2.1))
@@ -31,11 +25,13 @@ pub(crate) fn sign_of(clip: &Clip<'_>, at: usize) -> Option<Sign> {
 }
 
 /// The picture repeats the one before, and is off by what the reference moved meanwhile.
-fn frozen(clip: &Clip<'_>, at: usize) -> bool {
+pub(crate) fn frozen(clip: &Clip<'_>, at: usize) -> Option<Sign> {
+    is_frozen(clip, at).then_some(Sign::new(Kind::Frozen, 0.9))
+}
+
+fn is_frozen(clip: &Clip<'_>, at: usize) -> bool {
     let motion = &clip.facts[at].motion;
-    let [reference, distorted] = motion.moved;
-    let stands = distorted < 0.01 || distorted < 0.04 * reference;
-    if !stands || motion.own < OFF {
+    if !stands_still(&clip.facts[at]) || motion.own < OFF {
         return false;
     }
     // Since when it stands still, and how far the reference moved since.
@@ -48,9 +44,13 @@ fn frozen(clip: &Clip<'_>, at: usize) -> bool {
     way > OFF && motion.own > 3.0 * before + 0.3 * OFF && motion.own > 0.4 * way.min(4.0)
 }
 
+/// Hardly any change, or what an encoder adds to a picture that it has begun to repeat: that shows an earlier frame far better than
+/// its own.
 fn stands_still(facts: &FrameFacts) -> bool {
-    let [reference, distorted] = facts.motion.moved;
-    distorted < 0.01 || distorted < 0.04 * reference
+    let motion = &facts.motion;
+    let [reference, distorted] = motion.moved;
+    let refined = distorted < 0.25 * reference && motion.best < 0 && motion.best_distance < 0.4 * motion.own;
+    distorted < 0.01 || distorted < 0.04 * reference || refined
 }
 
 pub(crate) fn words(kind: Kind, frames: &[FrameFacts]) -> String {
