@@ -31,7 +31,7 @@ pub fn write(folder: &Path, pairs: usize) -> Result<PathBuf> {
 /// A moving pattern, with as much noise as the encode has; the reference is number 0.
 fn clip(scene: usize, encode: usize) -> Vec<u8> {
     let mut bytes = format!("YUV4MPEG2 W{SIDE} H{SIDE} F25:1 C420jpeg\n").into_bytes();
-    let mut noise = encode as u32 * 2_654_435_761 + 1;
+    let mut noise = (encode as u32).wrapping_mul(2_654_435_761).wrapping_add(1);
     for frame in 0..FRAMES {
         bytes.extend_from_slice(b"FRAME\n");
         for place in 0..SIDE * SIDE {

@@ -1,8 +1,7 @@
 //! `cargo xtask fleet`: plans on the engines that people have.
 //!
-//! Slurm, from Debian's packages, scores a plan on this
-//! machine with two slots while its workers are killed, and the result must be that of one `visus batch`. `--pairs N` says how
-//! many pairs (10,000 for the full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary.
+//! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and the result must
+//! be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary.
 
 mod clips;
 mod slurm;
