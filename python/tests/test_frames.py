@@ -124,6 +124,32 @@ def test_what_cannot_change_is_not_copied(pictures: Pictures) -> None:
     assert planes_of(memoryview(bytearray(reference[0])).toreadonly(), format, None)[1]
 
 
+def test_frames_that_exist_are_scored_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: list[bool] = []
+
+    def noted(*words: Any) -> Any:
+        planes, copy = planes_of(*words)
+        copies.append(copy)
+        return planes, copy
+
+    monkeypatch.setattr("visus._scorer.planes_of", noted)
+    reference = np.stack([noise((72, 96), number) for number in range(3)])
+    distorted = reference // 8 * 8
+    expected = visus.score(reference, distorted)
+    assert not any(copies) and len(copies) == 6
+    same(visus.score(list(reference), list(distorted)), expected)
+    assert not any(copies)
+    buffer = np.empty_like(reference[0])
+
+    def reused() -> Any:
+        for frame in distorted:
+            buffer[:] = frame
+            yield buffer
+
+    same(visus.score(reference, reused()), expected)
+    assert copies[-1], "an iterator may use its memory again"
+
+
 @pytest.mark.parametrize("pix_fmt", ["gray", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p12le", "yuv444p16le", "gray10le"])
 def test_depths_and_chroma(tmp_path: Path, pix_fmt: str) -> None:
     format = visus.Format(97, 65, pix_fmt)

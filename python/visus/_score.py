@@ -85,16 +85,23 @@ def _score_frames(
     format = given.get("format")
     if format is None:
         format = _format_seen(reference, first[0])
+    # Frames that all exist already are scored where they are: this call returns when it is done with them. An iterator may put
+    # each frame into the memory of the one before it.
+    copy = False if _is_held(reference) and _is_held(distorted) else None
     with Scorer(Format.of(format, given.get("frame_rate")), cancel=cancel, **options) as scorer:
-        scorer.push(*first)
+        scorer.push(*first, copy=copy)
         for pair in pairs:
-            done = scorer.push(*pair)
+            done = scorer.push(*pair, copy=copy)
             if progress is not None:
                 progress(done, total)
         report = scorer.finish()
     if progress is not None:
         progress(int(report.data["frame_count"]), total)
     return report
+
+
+def _is_held(video: Any) -> bool:
+    return isinstance(video, (np.ndarray, list, tuple))
 
 
 def _format_seen(video: Any, first: Any) -> Format:

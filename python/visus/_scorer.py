@@ -66,8 +66,8 @@ class Scorer:
         those of numpy or anything with the buffer protocol or DLPack, `uint8` up to 8 bits and `uint16` above, with any strides.
 
         Scoring goes on after `push` has returned. Memory that cannot change until then (read-only arrays, `bytes`, frames of
-        PyAV) is used where it is; memory that can is copied first. `copy=False` promises that it will not be written to before
-        `finish`, and saves the copy.
+        PyAV) is used where it is; memory that can is copied first, so that a buffer may be used again at once. `copy=False` promises
+        that it will not be written to before `finish`, and saves the copy.
         """
         return self._native.push(
             planes_of(reference, self._format, copy), planes_of(distorted, self._format, copy)

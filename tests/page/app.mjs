@@ -3,25 +3,19 @@
 // `visus mcp` is the server, the SDK's AppBridge the host, and the document runs in a sandboxed frame of Chromium. Messages
 // between frame and bridge go through the page around the frame, as in any host.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { Browser, PATIENCE, conclude, ok } from "./harness.mjs";
+
 const [visus, peers, pictures] = process.argv.slice(2);
 const require = createRequire(join(peers, "package.json"));
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const { Client } = await import(pathToFileURL(require.resolve("@modelcontextprotocol/client")));
 const { StdioClientTransport } = await import(pathToFileURL(require.resolve("@modelcontextprotocol/client/stdio")));
 const { AppBridge, RESOURCE_MIME_TYPE, getToolUiResourceUri } = await import(pathToFileURL(join(peers, "node_modules/@modelcontextprotocol/ext-apps/dist/src/app-bridge.js")));
-
-let failures = 0;
-function ok(what, held, detail = "") {
-  console.log(`${held ? "ok" : "FAILED"}: ${what}${held ? "" : ` ${detail}`}`);
-  if (!held) failures += 1;
-}
 
 const folder = mkdtempSync(join(tmpdir(), "visus-app-"));
 execFileSync(visus, ["demo", "--keep", folder, "--quiet"]);
@@ -42,10 +36,7 @@ class PageTransport {
 }
 
 const client = new Client({ name: "visus-app-test", version: "1.0.0" });
-const browser = await chromium.launch({
-  executablePath: process.env.VISUS_CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const browser = await Browser.launch(peers, pictures);
 try {
   await client.connect(new StdioClientTransport({ command: visus, args: ["mcp", "--allow", folder] }));
   const { tools } = await client.listTools();
@@ -57,8 +48,8 @@ try {
   ok("the document has the extension's type", document.mimeType === RESOURCE_MIME_TYPE);
   ok("the document loads nothing", !/(src|href)="(?!data:)/.test(document.text) && !document.text.includes("@import"));
 
-  const page = await browser.newPage({ viewport: { width: 900, height: 900 } });
-  page.setDefaultTimeout(120_000);
+  const page = await browser.chromium.newPage({ viewport: { width: 900, height: 900 } });
+  page.setDefaultTimeout(PATIENCE);
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
@@ -92,12 +83,9 @@ try {
   ok("a click shows the pictures of a worst frame", await frame.locator("figure img").evaluate((image) => image.decode().then(() => image.naturalWidth > 300)));
   const { width } = await sized;
   ok("the host learns the size", width > 0, String(width));
-  if (pictures) {
-    mkdirSync(pictures, { recursive: true });
-    await page.screenshot({ path: join(pictures, "app.png") });
-  }
+  await browser.shoot(page, "app");
   const inner = page.frames()[1];
-  await inner.evaluate(axe);
+  await inner.evaluate(browser.axe);
   const { violations } = await inner.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   ok("axe-core finds nothing in the app", violations.length === 0, JSON.stringify(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])));
   await bridge.sendToolResult(await client.callTool({ name: "describe_worst_frames", arguments: { ...request, n: 2 } }, { timeout: 300_000 }));
@@ -109,12 +97,10 @@ try {
   ok("nothing went wrong in the app", complaints.length === 0, complaints.join("; "));
   ok("nothing was loaded from elsewhere", elsewhere.length === 0, elsewhere.join(" "));
 } catch (error) {
-  failures += 1;
-  console.log(`FAILED: ${error.stack ?? error}`);
+  ok("the test goes to its end", false, error.stack ?? error);
 } finally {
   await browser.close();
   await client.close().catch(() => {});
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(failures ? `${failures} FAILED` : "ok: the end");
-process.exit(failures ? 1 : 0);
+conclude();

@@ -2,17 +2,17 @@
 //! library to compare with.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::python;
 use crate::steps::{cargo, root};
 
 /// The version of libvmaf's API.
 const API_VERSION: &str = "3.2.0";
 
-/// A wheel that brings the real libvmaf of that version as a file of its own.
-const WHEEL: &str = "av==19.0.2";
+/// Names a wheel that brings the real libvmaf of that version as a file of its own.
+const WHEEL: &str = "tests/python/libvmaf.txt";
 
 /// Builds and installs.
 pub fn run() -> Result<()> {
@@ -87,7 +87,8 @@ fn link(to: &str, at: &Path) -> Result<()> {
     copy(&at.with_file_name(to), at)
 }
 
-/// The real libvmaf under `target/peers/libvmaf`, for the differential test, where pip can bring it.
+/// The real libvmaf under `target/peers/libvmaf`, for the differential test, where pip can bring it. The pip is that of
+/// [`python::prepare`]: a system's Python may have none.
 pub fn bring_peer() -> Result<()> {
     let folder = root().join("target/peers/libvmaf");
     if peer(&folder).is_some() {
@@ -95,13 +96,20 @@ pub fn bring_peer() -> Result<()> {
     }
     std::fs::create_dir_all(&folder)?;
     let python = |args: &[&str]| {
-        let status = Command::new("python3").args(args).current_dir(&folder).status();
+        let status = python::tool(&root(), "python").args(args).current_dir(&folder).status();
         status.is_ok_and(|status| status.success())
     };
-    let options = ["--quiet", "--no-deps", "--python-version", "3.12", "--only-binary=:all:", WHEEL];
-    let brought = python(&[&["-m", "pip", "download"][..], &options].concat()) && unpack(&folder, &python);
+    let list = root().join(WHEEL);
+    let list = list.to_str().context("the path of this folder is not UTF-8")?;
+    let options = ["--quiet", "--no-deps", "--python-version", "3.12", "--only-binary=:all:"];
+    let pinned = ["--require-hashes", "--requirement", list];
+    let download =
+        [&["-m", "pip", "download", "--disable-pip-version-check"][..], &options, &pinned].concat();
+    let brought = python(&download) && unpack(&folder, &python);
     if !brought || peer(&folder).is_none() {
-        eprintln!("!!! {WHEEL} could not be brought: our libvmaf is NOT compared with the real one");
+        eprintln!(
+            "!!! the wheel of {WHEEL} could not be brought: our libvmaf is NOT compared with the real one"
+        );
     }
     Ok(())
 }

@@ -36,18 +36,19 @@ pub fn run() -> Result<()> {
             _ => bail!("{word} is not known; usage: {USAGE}"),
         }
     }
-    if libfuzzer { with_libfuzzer(seconds) } else { each_for(seconds) }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if libfuzzer { with_libfuzzer(seconds) } else { each_for(seconds, cores) }
 }
 
-/// Every target for so many seconds, as many at once as there are cores.
-pub fn each_for(seconds: f64) -> Result<()> {
+/// Every target for so many seconds, at most so many at once.
+pub fn each_for(seconds: f64, at_once: usize) -> Result<()> {
     let targets = targets(&test_binaries()?)?;
     ensure!(targets.len() >= 10, "only {} fuzz targets were found", targets.len());
+    let threads = targets.len().min(at_once);
     let waiting = Mutex::new(targets.into_iter());
     let failures = Mutex::new(Vec::new());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..cores {
+        for _ in 0..threads {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().ok().and_then(|mut waiting| waiting.next());

@@ -20,6 +20,7 @@ use crate::columns::{Extras, MAX_INDEX, Moment};
 use crate::handles::Table;
 use crate::log;
 use crate::picture::{Picture, Preallocated, Shape};
+use crate::pool::Reuse;
 use crate::registered::Registered;
 
 /// The variable that overrides `n_threads` from outside.
@@ -46,6 +47,8 @@ pub struct Context {
     refused: bool,
     preallocated: Option<Preallocated>,
     started: Option<Instant>,
+    /// The last field: pictures above give their memory back first.
+    _reuse: Reuse,
 }
 
 pub static CONTEXTS: Table<Mutex<Context>> = Table::new();
@@ -82,6 +85,7 @@ impl Context {
             refused: false,
             preallocated: None,
             started: None,
+            _reuse: Reuse::new(),
         }
     }
 

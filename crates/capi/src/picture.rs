@@ -77,7 +77,7 @@ pub static PICTURES: Table<Picture> = Table::new();
 
 impl Picture {
     pub fn new(shape: Shape) -> Result<Self> {
-        let memory = Memory::new(shape.bytes).ok_or(Errno::NoMemory)?;
+        let memory = Memory::new(shape.bytes, shape.planes[1].offset).ok_or(Errno::NoMemory)?;
         Ok(Self { shape, memory })
     }
 

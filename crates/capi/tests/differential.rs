@@ -66,6 +66,22 @@ const FEATURES: &[(&str, &[(&str, &str)])] = &[
     ("bogus", &[]),
 ];
 
+/// Those that need larger pictures, and take longer.
+const LARGE_FEATURES: &[(&str, &[(&str, &str)])] = &[
+    ("cambi", &[]),
+    ("cambi", &[("full_ref", "true"), ("max_log_contrast", "3")]),
+    ("speed_chroma", &[]),
+    ("speed_temporal", &[]),
+    ("float_ms_ssim", &[]),
+    ("motion", &[]),
+];
+
+/// Those that score pictures of this size: at smaller ones than theirs libvmaf's SpEED crashes.
+const LARGE_MODELS: &[&str] = &["vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h"];
+
+/// One sequence in so many has large pictures.
+const LARGE_EVERY: u64 = 50;
+
 const MODELS: &[&str] =
     &["vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_4k_v0.6.1neg", "vmaf_b_v0.6.3", "bogus"];
 
@@ -82,6 +98,9 @@ const NAMES: &[&str] = &[
     "integer_adm2_egl_1",
     "float_ssim",
     "psnr_hvs",
+    "cambi",
+    "speed_temporal",
+    "float_ms_ssim",
     "imported",
     "vmaf",
     "m1",
@@ -130,6 +149,7 @@ struct Sequence<'a> {
     has_extractor: bool,
     has_motion: bool,
     has_ciede: bool,
+    is_large: bool,
     pairs: u32,
 }
 
@@ -148,6 +168,7 @@ fn sequence(api: &Api, seed: u64) -> Vec<String> {
         has_extractor: false,
         has_motion: false,
         has_ciede: false,
+        is_large: seed % LARGE_EVERY == LARGE_EVERY - 1,
         pairs: 0,
     };
     run.prepare();
@@ -164,7 +185,7 @@ impl Sequence<'_> {
             self.load();
         }
         for _ in 0..self.random.below(4) {
-            let (name, options) = self.random.pick(FEATURES);
+            let (name, options) = self.random.pick(if self.is_large { LARGE_FEATURES } else { FEATURES });
             let code = self.api.feature(self.context, name, options);
             self.has_extractor |= code == 0;
             self.has_motion |= name == "motion";
@@ -174,7 +195,7 @@ impl Sequence<'_> {
     }
 
     fn load(&mut self) {
-        let version = self.random.pick(MODELS);
+        let version = self.random.pick(if self.is_large { LARGE_MODELS } else { MODELS });
         let name = self.random.pick(&[None, Some("m1")]);
         let flags = self.random.pick(&[0, 0, 1, 2, 3]);
         let (code, model) = self.api.model(version, name, flags);
@@ -238,12 +259,16 @@ impl Sequence<'_> {
     }
 
     fn read(&mut self) {
-        let format = self.random.pick(&[1, 1, 1, 2, 3, 4]);
+        // SpEED needs chroma.
+        let format = self.random.pick(if self.is_large { &[1, 1, 2, 3] } else { &[1, 1, 1, 2, 3, 4] });
         let bits = self.random.pick(&[8, 8, 8, 10, 12, 16]);
         // Sizes at which libvmaf reads nothing but its own memory; odd ones are not for CIEDE.
         let sizes = [(64, 48), (96, 64), (98, 66), (80, 50), (97, 65), (71, 53)];
-        let size = self.random.pick(&sizes[..if self.has_ciede { 4 } else { 6 }]);
-        let count = self.random.pick(&[0, 1, 2, 3, 5]);
+        let size = match self.is_large {
+            true => self.random.pick(&[(240, 228), (251, 233)]),
+            false => self.random.pick(&sizes[..if self.has_ciede { 4 } else { 6 }]),
+        };
+        let count = self.random.pick(if self.is_large { &[1, 2, 3] } else { &[0, 1, 2, 3, 5] });
         for index in 0..count {
             let code = self.api.read(self.context, format, bits, size, index);
             self.notes.code(&format!("read {format} {bits} {size:?} {index}"), code);

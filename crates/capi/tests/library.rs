@@ -252,6 +252,34 @@ fn preallocated_pictures_are_used_again() {
     assert!(seen.len() < 10, "ten pictures in {} places", seen.len());
 }
 
+/// A picture's memory is used again while there is a context, and no picture has another one's chroma.
+#[test]
+fn memory_of_scored_pictures_is_used_again() {
+    let api = Api::ours();
+    let context = api.context(QUIET);
+    assert_eq!(api.feature(context, "psnr", &[]), 0);
+    let mut seen = Vec::new();
+    for index in 0..6 {
+        let ((_, mut reference), (_, mut distorted)) =
+            (api.picture(YUV420, 16, 1230, 46), api.picture(YUV420, 16, 1230, 46));
+        for picture in [&reference, &distorted] {
+            // SAFETY: rows of the library's picture.
+            let row = unsafe { std::slice::from_raw_parts(picture.data[1].cast::<u8>(), 1230) };
+            assert!(row.iter().all(|byte| *byte == 0), "picture {index} has chroma");
+        }
+        reference.fill(|_, x, y| (x + y) as u16);
+        distorted.fill(|_, x, _| x as u16 + 1);
+        seen.extend([reference.data[0].addr(), distorted.data[0].addr()]);
+        // SAFETY: alive, and pictures of the library's.
+        assert_eq!(unsafe { (api.read_pictures)(context, &mut reference, &mut distorted, index) }, 0);
+    }
+    // SAFETY: alive.
+    unsafe { assert_eq!((api.flush(context), (api.close)(context)), (0, 0)) };
+    seen.sort_unstable();
+    seen.dedup();
+    assert!(seen.len() < 12, "twelve pictures in {} places", seen.len());
+}
+
 /// What the process has in memory.
 fn resident_kilobytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

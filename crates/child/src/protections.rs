@@ -14,7 +14,7 @@ pub struct Protections {
 }
 
 impl Protections {
-    /// Looks at the kernel. Takes well under a millisecond.
+    /// Looks at what the kernel, and the container around this process, let it do. Takes about a millisecond.
     #[cfg(target_os = "linux")]
     pub fn detect() -> Self {
         use crate::confine::{files, syscalls};

@@ -35,6 +35,10 @@ pub struct Sequence {
     pub count: u64,
 }
 
+const NO_PATTERN: &str = "it is neither a folder nor a pattern such as %04d.png";
+/// A folder with more files than this is not looked through.
+const MOST_FILES: usize = 1 << 20;
+
 impl Sequence {
     /// Whether a path means numbered pictures: a folder, or a name with a `%04d` that is not the name of a file.
     pub fn is_meant_by(path: &Path) -> bool {
@@ -48,8 +52,7 @@ impl Sequence {
             return Self::in_folder(path, None, path);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let pattern = Pattern::parse(&name)
-            .ok_or_else(|| MediaError::open(path, "it is neither a folder nor a pattern such as %04d.png"))?;
+        let pattern = Pattern::parse(&name).ok_or_else(|| MediaError::open(path, NO_PATTERN))?;
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::in_folder(folder, Some(pattern), path)
     }
@@ -57,7 +60,11 @@ impl Sequence {
     /// The same for a folder that was opened: `folder` leads to it, `named` is what the user wrote.
     pub fn in_opened(folder: &Path, named: &Path) -> Result<Self, MediaError> {
         let name = named.file_name().unwrap_or_default().to_string_lossy();
-        Self::in_folder(folder, Pattern::parse(&name), named)
+        let pattern = Pattern::parse(&name);
+        if pattern.is_none() && name.contains('%') {
+            return Err(MediaError::open(named, NO_PATTERN));
+        }
+        Self::in_folder(folder, pattern, named)
     }
 
     fn in_folder(folder: &Path, pattern: Option<Pattern>, named: &Path) -> Result<Self, MediaError> {
@@ -68,6 +75,9 @@ impl Sequence {
             // Links are left out: what they lead to may lie outside of the folder.
             if entry.file_type().is_ok_and(|kind| kind.is_file()) {
                 names.extend(entry.file_name().into_string());
+            }
+            if names.len() > MOST_FILES {
+                return Err(fail(format!("the folder has more than {MOST_FILES} files")));
             }
         }
         let pattern = match pattern {
@@ -352,6 +362,10 @@ mod tests {
         assert_eq!(Sequence::of(&good.path().join("f_%04d.png")).unwrap(), found);
         assert!(Sequence::is_meant_by(good.path()) && Sequence::is_meant_by(Path::new("/x/%02d.png")));
         assert!(!Sequence::is_meant_by(&good.path().join("f_0003.png")));
+        for name in ["%s%n.png", "f_%0999999999d.png", "%"] {
+            let refused = Sequence::in_opened(good.path(), Path::new(name)).unwrap_err().to_string();
+            assert!(refused.contains("neither a folder nor a pattern"), "{refused}");
+        }
         let plain = folder(&["9.exr", "10.exr", "11.exr"]);
         let found = Sequence::of(plain.path()).unwrap();
         assert_eq!((found.first, found.count, found.digits), (9, 3, 0));

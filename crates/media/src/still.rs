@@ -20,8 +20,8 @@ use crate::{MediaError, Opening, Probe, Tools};
 
 /// The largest picture that is taken, in bytes: a picture of 8K without compression, and a little.
 const MOST_BYTES: u64 = 128 << 20;
-/// The longest list of times that is read, in bytes: some ten million frames.
-const MOST_TIMES: u64 = 256 << 20;
+/// The longest list of times that is read, in bytes: some three million frames, a day and a half of film.
+const MOST_TIMES: u64 = 48 << 20;
 
 /// Containers that only hold a stream, without times, and those in which a seek does not land on a key frame: what is decoded
 /// from there on lacks its references. Both are decoded from their beginning.
@@ -71,6 +71,14 @@ impl StillIndex {
         let turned = probe.rotation % 180 == 90;
         let (width, height) = if turned { (probe.height, probe.width) } else { (probe.width, probe.height) };
         Ok(Self { stream, times, width, height })
+    }
+
+    /// The memory that it takes, roughly.
+    pub fn bytes(&self) -> usize {
+        match &self.times {
+            Times::Listed(times) => size_of_val(times.as_slice()),
+            Times::Even { .. } | Times::Unknown => 0,
+        }
     }
 
     /// Where ffmpeg seeks to for a frame, and how many frames it passes over after that.

@@ -86,6 +86,28 @@ impl Default for Limits {
     }
 }
 
+/// Bytes of pictures that are kept for the web page, however much memory there is.
+const MOST_PICTURES: u64 = 96 << 20;
+
+/// How the memory is divided. What is kept and what arrives has shares of its own, so that neither can take the other's nor that of
+/// jobs.
+impl Limits {
+    /// For jobs and answers: three quarters.
+    pub fn job_bytes(&self) -> u64 {
+        self.memory / 4 * 3
+    }
+
+    /// For the bodies of requests: a sixteenth.
+    pub fn body_bytes(&self) -> usize {
+        usize::try_from(self.memory / 16).unwrap_or(usize::MAX)
+    }
+
+    /// For pictures that are kept: a sixteenth, and no more than is of use.
+    pub fn picture_bytes(&self) -> usize {
+        usize::try_from((self.memory / 16).min(MOST_PICTURES)).unwrap_or(usize::MAX)
+    }
+}
+
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
 pub struct Flags {
@@ -154,7 +176,7 @@ pub fn environment(name: &str) -> Option<OsString> {
 impl Config {
     /// Makes the memory limit that of this process.
     pub fn apply(&self) {
-        visus_video::budget::Budget::process().set_limit(self.limits.memory);
+        visus_video::budget::Budget::process().set_limit(self.limits.job_bytes());
     }
 
     pub fn read(flags: &Flags, env: Environment<'_>) -> Result<Self, ConfigError> {

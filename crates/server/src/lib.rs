@@ -15,6 +15,7 @@ pub mod error;
 pub mod fuzzing;
 pub mod history;
 pub mod http;
+mod incoming;
 pub mod jobs;
 pub mod mcp;
 mod memory;

@@ -51,7 +51,8 @@ pub fn clean_answer(answer: Map<String, Value>) -> Map<String, Value> {
     answer.into_iter().map(clean).collect()
 }
 
-fn clean_value(value: &mut Value) {
+/// Makes a value and everything in it safe to read.
+pub fn clean_value(value: &mut Value) {
     match value {
         Value::String(text) if !is_safe(text, LONGEST_MESSAGE) => *text = message(text),
         Value::Array(list) => list.iter_mut().for_each(clean_value),

@@ -10,7 +10,7 @@ import { kbpsOf, rateOf, settled, swatch } from "./run.js";
 
 /**
  * @typedef {import("./api.js").Entry} Entry
- * @typedef {{ id: string, entry: Entry | null, summary: any, scores: Pyramid, group: string, progress: string, against: any }} Line
+ * @typedef {{ id: string, entry: Entry | null, summary: any, scores: Pyramid, group: string, progress: string, words: HTMLElement, against: any }} Line
  */
 
 /**
@@ -28,7 +28,7 @@ export class CompareView {
   constructor(ids) {
     this.stop = new AbortController();
     /** @type {Line[]} */
-    this.lines = ids.map((id) => ({ id, entry: null, summary: null, scores: new Pyramid(), group: "", progress: "waiting", against: null }));
+    this.lines = ids.map((id) => ({ id, entry: null, summary: null, scores: new Pyramid(), group: "", progress: "waiting", words: h("span"), against: null }));
     this.table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The encodes" });
     this.rates = h("div");
     this.look = h("div");
@@ -73,8 +73,9 @@ export class CompareView {
       await follow(line.id, (event) => {
         if (event.scores && event.scores.from === line.scores.length) line.scores.append(event.scores.values);
         line.progress = event.status === "queued" ? "waiting" : `${event.progress.done} of ${event.progress.total ?? "?"} frames`;
+        // The table stays as it is: what is about to be pressed must not be replaced.
+        line.words.textContent = line.progress;
         this.chart.grown(event.progress.total ?? undefined);
-        this.draw();
       }, this.stop.signal);
       found = await settled(line.id, this.stop.signal);
     }
@@ -109,9 +110,12 @@ export class CompareView {
     const rate = line.entry ? kbpsOf(line.entry, line.summary) : null;
     const group = h("input", { type: "text", class: "small", value: line.group, "aria-label": `Group of ${name}`, onchange: () => { line.group = group.value; this.judge(); } });
     const button = h("button", { type: "button", class: "plain", "aria-pressed": String(index === this.chosen), onclick: () => this.pick(index) }, name);
+    const waits = line.entry?.status === "queued" || line.entry?.status === "running";
+    const cancel = waits && h("button", { type: "button", class: "plain", "aria-label": `Cancel ${name}`, onclick: () => json(`/v1/jobs/${line.id}`, undefined, "DELETE").catch(() => {}) }, "Cancel");
     const cells = line.summary
       ? [fixed(line.entry?.score), fixed(pooled.p5), fixed(pooled.min), rate ? String(Math.round(rate)) : "–"].map((text) => h("td", { class: "number" }, text))
-      : [h("td", { colspan: "4" }, line.progress)];
+      : [h("td", { colspan: "4" }, line.words, " ", cancel)];
+    line.words.textContent = line.progress;
     return h("tr", {}, h("td", {}, swatch(index), " ", button, " ", h("a", { href: `#/run/${line.id}`, "aria-label": `Details of ${name}` }, "details")), ...cells, h("td", {}, group), h("td", { class: "number" }, line.against?.bd ?? "–"), h("td", {}, line.against?.words ?? (index === 0 ? "–" : "")));
   }
 

@@ -137,7 +137,7 @@ export class Viewer {
       mode === "wipe" && h("label", { for: "split" }, "Reference to the left of ", this.slider),
       mode === "difference" && h("label", { for: "gain" }, "Amplification ", this.gain),
       mode === "flicker" && swap,
-      mode === "blocks" && h("span", { class: "hint" }, "Red blocks differ most from the reference; blocks without colour hardly differ."),
+      mode === "blocks" && h("span", { class: "hint" }, "The distorted picture in grey. Red blocks differ most from the reference; blocks without colour hardly differ."),
     );
     this.draw();
   }
@@ -234,6 +234,11 @@ export class Viewer {
     return this.mode === "side" ? 2 : 1;
   }
 
+  /** The canvas has the shape of what is in it, as far as the height of the screen allows. */
+  shape() {
+    this.canvas.style.aspectRatio = `${this.panes() * this.width()} / ${this.height()}`;
+  }
+
   /** Pixels of the screen for one of the picture. */
   scale() {
     const wide = this.canvas.clientWidth / this.panes();
@@ -268,6 +273,7 @@ export class Viewer {
   }
 
   draw() {
+    this.shape();
     const ratio = devicePixelRatio || 1;
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     const context = this.canvas.getContext("2d");
@@ -298,10 +304,7 @@ export class Viewer {
       },
       flicker: () => this.pane(context, this.second ? pair.distorted : pair.reference, 0, width, this.second ? "Distorted" : "Reference"),
       difference: () => this.pane(context, derived(pair, `difference ${this.amplify}`, (a, b, out) => difference(a, b, out, this.amplify)), 0, width, `Difference × ${this.amplify}`),
-      blocks: () => {
-        this.pane(context, pair.distorted, 0, width, "");
-        this.pane(context, derived(pair, "blocks", blocks), 0, width, "Error by block");
-      },
+      blocks: () => this.pane(context, derived(pair, "blocks", blocks), 0, width, "Error by block"),
     };
     draw[this.mode]();
   }
@@ -370,7 +373,7 @@ export function difference(a, b, out, amplify) {
   }
 }
 
-/** A colour over every block of 16 by 16: the more error, the more red. @param {ImageData} a @param {ImageData} b @param {ImageData} out */
+/** The distorted picture in grey, and a colour over every block of 16 by 16: the more error, the more red. @param {ImageData} a @param {ImageData} b @param {ImageData} out */
 export function blocks(a, b, out) {
   const { width, height } = a;
   for (let top = 0; top < height; top += BLOCK) {
@@ -390,10 +393,12 @@ export function blocks(a, b, out) {
         for (let x = left; x < right; x += 1) {
           const i = 4 * (y * width + x);
           const edge = x === left || y === top ? 0.15 : 0;
-          out.data[i] = 255;
-          out.data[i + 1] = 200 * (1 - share);
-          out.data[i + 2] = 0;
-          out.data[i + 3] = 255 * Math.min(0.75, share * 0.7 + (share > 0.1 ? edge : 0));
+          const part = Math.min(0.75, share * 0.7 + (share > 0.1 ? edge : 0));
+          const grey = (1 - part) * luma(b.data, i);
+          out.data[i] = grey + part * 255;
+          out.data[i + 1] = grey + part * 200 * (1 - share);
+          out.data[i + 2] = grey;
+          out.data[i + 3] = 255;
         }
       }
     }

@@ -9,13 +9,13 @@ import { remedy } from "./explain.js";
 const LIKE_A_REFERENCE = /(^|[^a-z])(ref|reference|source|src|master|original|orig|pristine)([^a-z]|$)/i;
 
 /**
- * Which of some files is most likely the reference: by its name, else the largest.
+ * Which of some files is most likely the reference: one that is named so, else the largest; of several named so, the largest.
  * @param {FileEntry[]} files
  */
 export function likelyReference(files) {
-  const named = files.find((file) => LIKE_A_REFERENCE.test(file.name));
-  const largest = files.reduce((a, b) => ((b.bytes ?? 0) > (a.bytes ?? 0) ? b : a), files[0]);
-  return named ?? largest ?? null;
+  const named = files.filter((file) => LIKE_A_REFERENCE.test(file.name));
+  const likely = named.length ? named : files;
+  return likely.reduce((/** @type {FileEntry | null} */ a, b) => (!a || (b.bytes ?? 0) > (a.bytes ?? 0) ? b : a), null);
 }
 
 /** The last part of a path, for people. @param {string} path */

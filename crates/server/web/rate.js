@@ -42,7 +42,9 @@ export function rateChart(points) {
   groups.forEach((group, index) => {
     const own = usable.filter((point) => point.group === group).sort((a, b) => a.kbps - b.kbps);
     const path = own.map((point, place) => `${place ? "L" : "M"}${x(point.kbps).toFixed(1)} ${y(point.score).toFixed(1)}`).join("");
-    root.append(svg("path", { d: path, fill: "none", stroke: colourOf(index), "stroke-width": 1.5 }));
+    const name = svg("text", { x: AREA.width - AREA.right, y: AREA.height - AREA.bottom - 10 - 16 * (groups.length - 1 - index), "text-anchor": "end" }, group);
+    name.style.fill = colourOf(index);
+    root.append(name, svg("path", { d: path, fill: "none", stroke: colourOf(index), "stroke-width": 1.5 }));
     for (const point of own) {
       const dot = svg("circle", { cx: x(point.kbps), cy: y(point.score), r: 4, fill: colourOf(index) });
       dot.append(svg("title", {}, `${point.name}: ${Math.round(point.kbps)} kbit/s, ${fixed(point.score, 1)}`));

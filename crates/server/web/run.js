@@ -11,6 +11,14 @@ import { Pyramid } from "./pyramid.js";
 
 const WORST = 8;
 
+/** What a refusal says to programs; people have a button. */
+const FORCED = /\.?\s*Pass force=true to score them all the same\.?/i;
+
+/** A message as a sentence. @param {string} text */
+function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
 /** Waits until the server has kept the result of a job that is over. @param {string} id @param {AbortSignal} signal */
 export async function settled(id, signal) {
   for (;;) {
@@ -57,7 +65,7 @@ export class RunView {
     this.facts = h("div");
     this.look = h("div");
     this.chart = new Chart({ label: "Score of every frame. Arrow keys move, plus and minus zoom.", onpick: (frame) => this.viewer?.show(frame) });
-    this.chartCard = h("section", { class: "card", "aria-labelledby": "curve-title" }, h("h2", { id: "curve-title" }, "Score over time"), h("p", { class: "hint" }, "Click a place to see its frames. Drag to move, turn the wheel to zoom, double-click to see all."), this.chart.element, this.worstList = h("div", { class: "row" }));
+    this.chartCard = h("section", { class: "card", "aria-labelledby": "curve-title" }, h("h2", { id: "curve-title" }, "Score over time"), this.hint = h("p", { class: "hint" }, "Click a place to see its frames. Drag to move, turn the wheel to zoom, double-click to see all."), this.chart.element, this.worstList = h("div", { class: "row" }));
     this.element = h("div", {}, this.head, this.facts, this.chartCard, this.look);
     /** @type {Viewer | null} */
     this.viewer = null;
@@ -86,6 +94,8 @@ export class RunView {
     const words = h("p", { role: "status" }, "Waiting for its turn…");
     const cancel = h("button", { type: "button", onclick: () => json(`/v1/jobs/${this.id}`, undefined, "DELETE").catch((error) => this.failed(error)) }, "Cancel");
     put(this.head, h("h1", {}, titleOf(one)), bar, words, cancel);
+    const later = this.hint.textContent;
+    this.hint.textContent = "The curve grows while the job runs. When it is done, a click shows the frames.";
     this.chart.show([{ name: "Score", scores: this.scores, colour: 0 }]);
     try {
       await follow(this.id, (event) => {
@@ -99,6 +109,7 @@ export class RunView {
       // A job that a restarted server does not know any more is in the history, as interrupted.
       if (!(error instanceof ApiError && error.status === 404)) throw error;
     }
+    this.hint.textContent = later;
     const found = await settled(this.id, this.stop.signal);
     await this.done(found.entry, found.result);
     announce(`${titleOf(one)}: ${found.entry.status}`);
@@ -116,7 +127,7 @@ export class RunView {
     this.chart.marks = this.worst;
     this.chart.show([{ name: one.metric ?? "Score", scores: this.scores, colour: 0 }]);
     this.heading(one, summary);
-    put(this.facts, this.trust(summary));
+    put(this.facts, this.trust(summary), this.faults(summary, fps));
     put(this.worstList, h("h3", {}, "Worst frames"), ...this.worst.map((frame) => h("button", { type: "button", class: "keep", onclick: () => this.viewer?.show(frame) }, `${moment(frame, fps)} · ${fixed(this.scores.at(frame), 1)}`)));
     this.viewer = new Viewer({ id: this.id, frames: this.scores.length, fps, score: (frame) => this.scores.at(frame), worst: () => this.worst, onframe: (frame) => this.chart.place(frame) });
     put(this.look, this.viewer.element);
@@ -136,7 +147,7 @@ export class RunView {
       this.head,
       h("h1", {}, titleOf(one)),
       h("div", { class: "tiles" },
-        h("div", { class: `tile score ${means.level}` }, h("strong", {}, fixed(one.score)), h("span", {}, isVmaf ? `VMAF: ${means.word}` : one.metric ?? "Score"), h("small", {}, isVmaf ? means.text : "")),
+        h("div", { class: `tile score ${means.level}` }, h("strong", {}, fixed(one.score)), h("span", {}, isVmaf ? `VMAF: ${means.word}` : one.metric ?? "Score"), h("small", {}, !isVmaf ? "" : summary.warnings?.length ? "By what VMAF measures; the faults below come on top." : means.text)),
         tile("5th percentile", pooled.p5, "19 of 20 frames are better"),
         tile("Lowest", pooled.min, typeof pooled.min_frame === "number" ? `frame ${pooled.min_frame}` : ""),
         tile("Harmonic mean", pooled.harmonic_mean, "weighs bad frames more"),
@@ -158,7 +169,8 @@ export class RunView {
     const verdict = summary.comparability?.comparable;
     /** @type {string[]} */
     const reasons = (summary.comparability?.reasons ?? []).map((/** @type {any} */ reason) => (typeof reason === "string" ? reason : reason.text ?? ""));
-    const notes = [...reasons, ...(summary.notes ?? []), ...(summary.mismatched_model_warning ? [summary.mismatched_model_warning] : [])];
+    const same = summary.identical ? ["The two videos are identical, sample for sample. A score below 100 would still be right then: VMAF is a trained model."] : [];
+    const notes = [...same, ...reasons, ...(summary.notes ?? []), ...(summary.mismatched_model_warning ? [summary.mismatched_model_warning] : [])];
     const pairing = summary.pairing?.summary;
     if (!notes.length && !pairing) return null;
     const words = verdict === "yes" || verdict === undefined ? "The two videos can be compared" : verdict === "warn" ? "The score may be misleading" : "The score means little: the two videos cannot be compared";
@@ -169,16 +181,35 @@ export class RunView {
     );
   }
 
+  /** What is wrong with the encode that the score does not show, or does not name. @param {any} summary @param {number | null} fps */
+  faults(summary, fps) {
+    /** @type {{ text: string, from_frame: number, confidence: number }[]} */
+    const found = summary.warnings ?? [];
+    if (!found.length) return null;
+    /** @param {{ text: string, from_frame: number, confidence: number }} fault */
+    const line = (fault) => h("li", {}, `${fault.text} `, h("span", { class: "hint" }, `(${Math.round(100 * fault.confidence)} % sure) `), h("button", { type: "button", class: "plain", onclick: () => this.viewer?.show(fault.from_frame) }, `Look at ${moment(fault.from_frame, fps)}`));
+    const more = summary.further_warnings ? h("p", { class: "hint" }, `The saved report has ${summary.further_warnings} more.`) : null;
+    return h("section", { class: "card trust warn", "aria-labelledby": "faults-title" }, h("h2", { id: "faults-title" }, "Faults that were found"), h("ul", {}, ...found.map(line)), more);
+  }
+
   /** Cancelled, failed or interrupted. @param {Entry} one */
   ended(one) {
     const words = { cancelled: "It was cancelled.", failed: "It failed.", interrupted: "The server ended before it was done. Start it again." };
     const text = one.error ?? words[/** @type {keyof typeof words} */ (one.status)] ?? `It is ${one.status}.`;
     const advice = remedy(text);
-    const again = h("button", { type: "button", class: "primary", onclick: async () => {
-      const accepted = await json(one.tool === "vmaf_score" ? "/v1/jobs" : `/v1/tools/${one.tool}`, one.request);
-      location.hash = `#/run/${accepted.job_id}`;
-    } }, "Start again");
-    put(this.head, h("h1", {}, titleOf(one)), h("div", { class: "message", role: "alert" }, h("p", {}, text), advice && h("p", { class: "hint" }, advice)), again);
+    const forced = FORCED.test(text);
+    const message = h("div", { class: "message", role: "alert" }, h("p", {}, sentence(text.replace(FORCED, ""))), advice && h("p", { class: "hint" }, advice));
+    /** @param {Record<string, unknown>} more */
+    const start = (more) => async () => {
+      try {
+        const accepted = await json("/v1/jobs", { ...one.request, ...more });
+        location.hash = `#/run/${accepted.job_id}`;
+      } catch (error) {
+        put(message, h("p", {}, error instanceof Error ? error.message : String(error)));
+      }
+    };
+    const again = forced ? h("button", { type: "button", onclick: start({ force: true }) }, "Score all the same") : h("button", { type: "button", class: "primary", onclick: start({}) }, "Start again");
+    put(this.head, h("h1", {}, titleOf(one)), message, again);
     put(this.chartCard);
     this.chartCard.hidden = true;
   }

@@ -38,6 +38,19 @@ pub fn check(visus: &std::path::Path) -> Result<()> {
     let (calls, bytes): (usize, usize) =
         rows.iter().map(|(_, cost)| (cost.calls, cost.text)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     println!("{} tasks: {calls} calls, {bytes} bytes of text", rows.len());
+    documented(&rows)
+}
+
+/// The table in the documentation has these tasks, calls and errors. Sizes depend on encoders and times.
+fn documented(rows: &[(Transcript, Cost)]) -> Result<()> {
+    let text = std::fs::read_to_string(root().join("docs/agents.md"))?;
+    for (transcript, cost) in rows {
+        let begins = format!("| {} | {} |", transcript.question, cost.calls);
+        let ends = format!("| {} |", cost.errors);
+        if !text.lines().any(|line| line.starts_with(&begins) && line.ends_with(&ends)) {
+            bail!("docs/agents.md has another row for {:?}; run cargo xtask agents --write", transcript.name);
+        }
+    }
     Ok(())
 }
 
@@ -67,13 +80,26 @@ fn table(rows: &[(Transcript, Cost)]) -> String {
     for (transcript, cost) in rows {
         text += &format!(
             "| {} | {} | {} | {} | {} |\n",
-            transcript.question, cost.calls, cost.text, cost.pictures, cost.errors
+            transcript.question,
+            cost.calls,
+            kilobytes(cost.text),
+            kilobytes(cost.pictures),
+            cost.errors
         );
     }
     let sum = |of: fn(&Cost) -> usize| rows.iter().map(|(_, cost)| of(cost)).sum::<usize>();
     let (calls, bytes, pictures, errors) =
         (sum(|cost| cost.calls), sum(|cost| cost.text), sum(|cost| cost.pictures), sum(|cost| cost.errors));
+    let (bytes, pictures) = (kilobytes(bytes), kilobytes(pictures));
     text + &format!("| **all {}** | {calls} | {bytes} | {pictures} | {errors} |\n", rows.len())
+}
+
+/// Rounded, so that the digits of a duration do not change the table.
+fn kilobytes(bytes: usize) -> String {
+    match bytes {
+        0 => "–".to_owned(),
+        _ => format!("{:.1} kB", bytes as f64 / 1000.0),
+    }
 }
 
 const BEGIN: &str = "<!-- agents: begin -->\n";

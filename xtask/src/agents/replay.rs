@@ -75,7 +75,7 @@ pub fn replay(visus: &Path, clips: &Path, transcript: &Transcript) -> Result<Cos
     let (mut cost, mut answers) = (Cost::default(), Vec::new());
     for call in &transcript.calls {
         let arguments = filled(&call.arguments, clips, answers.last());
-        let answer = asked(&mut client, call, &arguments, &mut cost)?;
+        let answer = asked(&mut client, clips, call, &arguments, &mut cost)?;
         answers.push(answer);
     }
     for wanted in &transcript.finds {
@@ -106,7 +106,13 @@ fn filled(arguments: &Value, clips: &Path, last: Option<&Value>) -> Value {
 /// How long a job may take before the transcript counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-fn asked(client: &mut Client, call: &Call, arguments: &Value, cost: &mut Cost) -> Result<Value> {
+fn asked(
+    client: &mut Client,
+    clips: &Path,
+    call: &Call,
+    arguments: &Value,
+    cost: &mut Cost,
+) -> Result<Value> {
     let begun = Instant::now();
     loop {
         let result = client.request("tools/call", json!({ "name": call.tool, "arguments": arguments }))?;
@@ -115,7 +121,7 @@ fn asked(client: &mut Client, call: &Call, arguments: &Value, cost: &mut Cost) -
         let is_over = !matches!(answer["status"].as_str(), Some("queued" | "running"));
         // Polling depends on how quick a machine is; only the last time counts.
         if !call.repeated || is_over || refused {
-            add(cost, &result, refused);
+            add(cost, &result, refused, clips);
             if refused != call.refused {
                 bail!("{} was {}: {answer:.600}", call.tool, if refused { "refused" } else { "accepted" });
             }
@@ -128,11 +134,14 @@ fn asked(client: &mut Client, call: &Call, arguments: &Value, cost: &mut Cost) -
     }
 }
 
-fn add(cost: &mut Cost, result: &Value, refused: bool) {
+/// The folder of the clips counts as a short one: where temporary files are is a machine's own affair.
+fn add(cost: &mut Cost, result: &Value, refused: bool, clips: &Path) {
+    const SHORT: &str = "/clips";
+    let clips = clips.to_string_lossy();
     cost.calls += 1;
     cost.errors += usize::from(refused);
     for item in result["content"].as_array().into_iter().flatten() {
-        cost.text += item["text"].as_str().map_or(0, str::len);
+        cost.text += item["text"].as_str().map_or(0, |text| text.replace(&*clips, SHORT).len());
         cost.pictures += item["data"].as_str().map_or(0, |data| data.len() / 4 * 3);
     }
 }
@@ -162,9 +171,11 @@ mod tests {
     #[test]
     fn text_and_pictures_are_counted_apart() {
         let mut cost = Cost::default();
-        let result = json!({ "content": [{ "type": "text", "text": "abcd" }, { "type": "image", "data": "QUJDRA==" }] });
-        add(&mut cost, &result, true);
-        assert_eq!(cost, Cost { calls: 1, text: 4, pictures: 6, errors: 1 });
+        let text = "abcd /some/where/a.mp4";
+        let result =
+            json!({ "content": [{ "type": "text", "text": text }, { "type": "image", "data": "QUJDRA==" }] });
+        add(&mut cost, &result, true, Path::new("/some/where"));
+        assert_eq!(cost, Cost { calls: 1, text: 17, pictures: 6, errors: 1 });
     }
 
     #[test]

@@ -63,9 +63,11 @@ const FORBIDDEN: [i64; 43] = [
     SYS_vhangup,
 ];
 
-/// Whether this kernel takes filters, and this processor has a known table of calls.
+/// Whether a filter can be installed: the kernel may have none, a container may forbid it, and the processor's table of calls
+/// may be unknown. One is installed to find out, on a thread that ends with it.
 pub(crate) fn is_available() -> bool {
-    program(false).is_ok() && std::path::Path::new("/proc/sys/kernel/seccomp").exists()
+    let Ok(program) = program(false) else { return false };
+    std::thread::spawn(move || seccompiler::apply_filter(&program).is_ok()).join().unwrap_or(false)
 }
 
 /// Installs the filter. A kernel without seccomp, or a container that forbids it, leaves the child without one.

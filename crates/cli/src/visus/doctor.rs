@@ -137,7 +137,8 @@ fn gpu() -> Finding {
 }
 
 fn memory(config: &Config) -> Finding {
-    Finding::ok("memory", format!("{} MiB for all jobs together (--memory)", config.limits.memory >> 20))
+    let [all, jobs] = [config.limits.memory, config.limits.job_bytes()].map(|bytes| bytes >> 20);
+    Finding::ok("memory", format!("{all} MiB, of which {jobs} MiB are for all jobs together (--memory)"))
 }
 
 fn roots(config: &Config) -> Finding {

@@ -211,14 +211,10 @@ fn failure(result: &Value) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// The class that a refusal names. A path that the server cannot resolve is a wrong request to it, since it looks at paths
-/// before it opens videos; the command line finds out when it opens them.
+/// The class that a refusal names.
 fn refused(failure: &Value) -> Answer {
     let class = failure["error_class"].as_str().unwrap_or_else(|| panic!("no class: {failure}"));
-    Answer::Refused(match named(class) {
-        Class::Request => vec![Class::Request, Class::Video],
-        other => vec![other],
-    })
+    Answer::Refused(vec![named(class)])
 }
 
 /// The status must fit the class.

@@ -2,6 +2,8 @@
 //! After each of them `/healthz` answers and a normal score is what it was.
 #![cfg(target_os = "linux")]
 
+mod bare;
 mod bombs;
+mod crowds;
 mod races;
 mod served;

@@ -119,6 +119,10 @@ fn refusals_have_the_texts_that_clients_match() {
         (with(clips.y4m(), json!({ "ref": outside })), rooted(outside)),
         (with(clips.y4m(), json!({ "dis": "/etc/passwd" })), rooted("/etc/passwd")),
         (with(clips.y4m(), json!({ "model": format!("path={outside}") })), rooted(outside)),
+        (
+            with(clips.y4m(), json!({ "model": format!("version=vmaf_v0.6.1:path={outside}") })),
+            "version and path exclude each other".to_owned(),
+        ),
         (with(clips.y4m(), json!({ "tiny_model": outside })), rooted(outside)),
         (with(clips.y4m(), json!({ "feature": [format!("cambi=heatmaps_path={outside}")] })), rooted(outside)),
         (with(clips.y4m(), json!({ "ref": clips.path("none.y4m") })), "file not found: ".to_owned()),

@@ -216,9 +216,11 @@ fn known_versions() -> String {
 /// The largest model file that is read; the largest known one has 0.4 MB.
 pub const MAX_MODEL_BYTES: u64 = 4 << 20;
 
-/// What a tree of JSON values takes for each byte of text: a digit and a comma become a value of 32 bytes, in a list that
-/// doubles when it is full.
-const PARSED_PER_BYTE: u64 = 40;
+/// The values of a model file, at most; the largest known one has 1,800.
+const MAX_MODEL_VALUES: usize = 1 << 16;
+
+/// What a JSON value takes once it is parsed, at most: a map of its own.
+const VALUE_BYTES: u64 = 400;
 
 /// Room for the parsed text of a model, if it has a size that models have.
 fn room_to_parse(text: &str) -> Result<Reservation, String> {
@@ -226,9 +228,30 @@ fn room_to_parse(text: &str) -> Result<Reservation, String> {
     if bytes > MAX_MODEL_BYTES {
         return Err(format!("it has {bytes} bytes, more than the {MAX_MODEL_BYTES} that are read"));
     }
+    let values = json_values(text.as_bytes());
+    if values > MAX_MODEL_VALUES {
+        return Err(format!("it has {values} values, more than the {MAX_MODEL_VALUES} that are read"));
+    }
     let wait = std::time::Duration::from_secs(10);
-    let room = Budget::process().wait(bytes * PARSED_PER_BYTE, "reading the model", wait, &|| false);
+    let estimate = 2 * bytes + VALUE_BYTES * values as u64;
+    let room = Budget::process().wait(estimate, "reading the model", wait, &|| false);
     room.map_err(|error| error.to_string())
+}
+
+/// The number of values and keys that a JSON text holds at most: one more than what separates and begins them. A short text can
+/// stand for much memory, so they are counted before anything is parsed. Where the text is no JSON, the number means nothing.
+pub fn json_values(text: &[u8]) -> usize {
+    let (mut in_text, mut escaped, mut count) = (false, false, 1);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b':' | b'[' | b'{' if !in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn read_text(path: &PathBuf) -> Result<String, LoadError> {

@@ -93,3 +93,27 @@ fn unknown_versions_name_the_known_ones() {
     assert!(error.starts_with("no such built-in model: \"vmaf_v9\""), "{error}");
     assert!(error.contains("vmaf_v0.6.1neg"));
 }
+
+#[test]
+fn values_are_counted_outside_of_texts() {
+    for (text, count) in [
+        ("", 1),
+        ("1", 1),
+        (r#"{"a":1}"#, 3),
+        (r#"[1,2,3]"#, 4),
+        (r#"{"a,[{:":"b\",[","c":[]}"#, 6),
+        (r#""\\","#, 2),
+    ] {
+        assert_eq!(json_values(text.as_bytes()), count, "{text}");
+    }
+}
+
+#[test]
+fn a_model_of_very_many_values_is_not_parsed() {
+    let text = format!("[{}0]", r#"{"":0},"#.repeat(100_000));
+    let error = NamedModel::from_json(&ModelSpec::version(""), "bomb".to_owned(), &text).unwrap_err();
+    assert!(error.to_string().contains("300002 values, more than the 65536"), "{error}");
+    // The largest known model is far below the limit.
+    let largest = BUILTIN.iter().map(|model| json_values(model.text().as_bytes())).max();
+    assert!(largest.is_some_and(|values| values < 10_000), "{largest:?}");
+}

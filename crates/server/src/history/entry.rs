@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::text::cleaned;
 
+/// The longest request that is kept, in bytes.
+const LONGEST_REQUEST: usize = 16 << 10;
+
 /// A job as the history lists it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
@@ -69,6 +72,7 @@ impl Stored {
 
 impl Entry {
     pub fn new(id: &str, tool: &str, request: Map<String, Value>, inputs: Vec<Input>) -> Self {
+        let request = shortened(request);
         Self {
             id: id.to_owned(),
             tool: tool.to_owned(),
@@ -89,19 +93,25 @@ impl Entry {
     }
 }
 
+/// Without the longest arguments, where a request is too long to be kept.
+fn shortened(mut request: Map<String, Value>) -> Map<String, Value> {
+    let length = |(name, value): (&String, &Value)| name.len() + value.to_string().len();
+    while request.iter().map(length).sum::<usize>() > LONGEST_REQUEST {
+        let longest = request.iter().max_by_key(|entry| length(*entry)).map(|(name, _)| name.clone());
+        let Some(name) = longest else { break };
+        request.shift_remove(&name);
+    }
+    request
+}
+
 impl Input {
     /// What is known of a file that a request names.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "length and time of a file that was allowed; nothing is opened"
-    )]
-    pub fn of(path: &str) -> Self {
-        let facts = std::fs::metadata(path).ok();
+    pub fn of(path: &str, facts: Option<&std::fs::Metadata>) -> Self {
         let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
         Self {
             name: cleaned(&name),
             path: path.to_owned(),
-            bytes: facts.as_ref().map(std::fs::Metadata::len),
+            bytes: facts.map(std::fs::Metadata::len),
             modified: facts.and_then(|facts| facts.modified().ok()).map(seconds),
         }
     }

@@ -160,9 +160,9 @@ impl History {
         serde_json::from_slice(&self.read(id, what)?).ok()
     }
 
-    /// Bytes that an entry takes on disk. Blocks.
-    pub fn bytes(&self, id: &str) -> u64 {
-        self.0.store.bytes(id)
+    /// Bytes of a file of an entry. Blocks.
+    pub fn bytes(&self, id: &str, what: Stored) -> u64 {
+        self.0.store.length(id, what)
     }
 
     /// Removes an entry and its files; says whether there was one. Blocks.
@@ -240,6 +240,16 @@ mod tests {
         std::fs::write(folder.path().join(format!("{:032x}.entry.json", 8)), text).unwrap();
         let history = History::open(Some(folder.path().to_owned())).unwrap();
         assert!(history.list().is_empty(), "an entry counts only under its own name");
+    }
+
+    #[test]
+    fn long_requests_lose_their_longest_arguments() {
+        let mut request = Map::from_iter([("width".to_owned(), json!(1920))]);
+        request.insert("model".to_owned(), json!("m".repeat(8000)));
+        request.insert("unknown".to_owned(), json!("x".repeat(4 << 20)));
+        let entry = Entry::new("a", "vmaf_score", request, Vec::new());
+        let names: Vec<&String> = entry.request.keys().collect();
+        assert_eq!(names, ["width", "model"]);
     }
 
     #[test]

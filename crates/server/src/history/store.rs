@@ -77,8 +77,12 @@ impl Store {
     }
 
     pub fn bytes(&self, id: &str) -> u64 {
-        let length = |what| self.path(id, what).ok()?.symlink_metadata().ok().map(|facts| facts.len());
-        Stored::ALL.into_iter().filter_map(length).sum()
+        Stored::ALL.into_iter().map(|what| self.length(id, what)).sum()
+    }
+
+    pub fn length(&self, id: &str, what: Stored) -> u64 {
+        let facts = self.path(id, what).and_then(|path| path.symlink_metadata());
+        facts.map_or(0, |facts| facts.len())
     }
 
     fn path(&self, id: &str, what: Stored) -> io::Result<PathBuf> {

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-
-/// The longest body, in bytes.
-pub const LIMIT: usize = 4 << 20;
+use super::intake::{Arriving, Intake};
+use crate::incoming::{self, LONGEST as LIMIT};
 
 /// Whether the head already says that the body is too long.
 pub fn announces_too_much(headers: &HeaderMap) -> bool {
@@ -23,18 +22,44 @@ pub fn too_large() -> Answer {
     Answer::error(StatusCode::PAYLOAD_TOO_LARGE, format!("request body exceeds the limit of {LIMIT} bytes"))
 }
 
-/// The whole body.
-pub async fn read(body: Body, patience: Duration) -> Result<Bytes, Answer> {
-    let read = Limited::new(body, LIMIT).collect();
-    match tokio::time::timeout(patience, read).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Answer::bad_request("request body ended early or is malformed")),
-        Err(_) => {
-            let text = format!("request body did not arrive within {} s", patience.as_secs());
-            Err(Answer::error(StatusCode::REQUEST_TIMEOUT, text))
+/// The whole body, within the room that there is for all of them.
+pub async fn read(body: Body, patience: Duration, intake: &Intake) -> Result<Bytes, Answer> {
+    let arriving = intake.begin();
+    let given_way = arriving.given_way();
+    let read = async {
+        tokio::select! {
+            bytes = collect(body, arriving) => bytes,
+            () = given_way.cancelled() => Err(no_room()),
+        }
+    };
+    let bytes = tokio::time::timeout(patience, read).await.unwrap_or_else(|_| {
+        let text = format!("request body did not arrive within {} s", patience.as_secs());
+        Err(Answer::error(StatusCode::REQUEST_TIMEOUT, text))
+    })?;
+    incoming::check_values(&bytes)
+        .map_err(|text| Answer::error(StatusCode::PAYLOAD_TOO_LARGE, text).classed("request"))?;
+    Ok(bytes)
+}
+
+async fn collect(body: Body, mut arriving: Arriving) -> Result<Bytes, Answer> {
+    let mut body = Limited::new(body, LIMIT);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| match error.is::<LengthLimitError>() {
+            true => too_large(),
+            false => Answer::bad_request("request body ended early or is malformed"),
+        })?;
+        if frame.data_ref().is_some_and(|piece| !arriving.add(piece)) {
+            return Err(no_room());
         }
     }
+    Ok(arriving.complete())
+}
+
+fn no_room() -> Answer {
+    let text = "the server is busy: request bodies take all the memory there is for them; try again later";
+    Answer::error(StatusCode::SERVICE_UNAVAILABLE, text)
+        .classed("busy")
+        .with(header::RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
 /// The body as a JSON object.

@@ -1,11 +1,12 @@
-//! Which connections are open: how many, how many from one address, and which of them have asked nothing yet.
+//! Which connections are open: how many, how many from one address, and which of them ask nothing now.
 //!
-//! Whoever opens connections and says nothing must not keep others out. A connection waits for its first request in a list;
-//! when there is no place for a new one, the one that has waited longest is closed. A client that has asked something
-//! keeps its place.
+//! Whoever opens connections and says nothing must not keep others out. A connection stands in a list before its first
+//! request and between two; when there is no place for a new one, the one that has been silent for longest is closed. A
+//! client that waits for an answer keeps its place.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -27,7 +28,7 @@ struct Shared {
 struct State {
     open: usize,
     by_address: HashMap<IpAddr, usize>,
-    /// Those that have asked nothing yet, the oldest first.
+    /// Those that ask nothing now, the longest silent first.
     silent: BTreeMap<u64, (IpAddr, CancellationToken)>,
     next: u64,
 }
@@ -37,9 +38,14 @@ struct State {
 pub struct Seat {
     shared: Arc<Shared>,
     address: IpAddr,
-    number: u64,
+    /// Its place in the list of silent ones: a new one each time.
+    number: AtomicU64,
     evicted: CancellationToken,
 }
+
+/// A request that is answered; when the answer is written, the connection is silent again.
+#[derive(Debug)]
+pub struct Asking(Arc<Seat>);
 
 impl Connections {
     pub fn new(most: usize, most_of_one: usize) -> Self {
@@ -61,7 +67,7 @@ impl Connections {
         let (number, evicted) = (state.next, CancellationToken::new());
         state.next += 1;
         state.silent.insert(number, (address, evicted.clone()));
-        Some(Seat { shared: Arc::clone(&self.0), address, number, evicted })
+        Some(Seat { shared: Arc::clone(&self.0), address, number: AtomicU64::new(number), evicted })
     }
 
     /// Waits until none is open.
@@ -106,9 +112,10 @@ impl State {
 }
 
 impl Seat {
-    /// The client has asked something.
-    pub fn speaks(&self) {
-        self.shared.lock().silent.remove(&self.number);
+    /// The client has asked something: it keeps its place for as long as the result lives.
+    pub fn asks(self: &Arc<Self>) -> Asking {
+        self.shared.lock().silent.remove(&self.number.load(Ordering::Relaxed));
+        Asking(Arc::clone(self))
     }
 
     /// Fires when the connection has to give way.
@@ -117,10 +124,23 @@ impl Seat {
     }
 }
 
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let Seat { shared, address, number, evicted } = &*self.0;
+        let mut state = shared.lock();
+        if !evicted.is_cancelled() {
+            number.store(state.next, Ordering::Relaxed);
+            let place = state.next;
+            state.next += 1;
+            state.silent.insert(place, (*address, evicted.clone()));
+        }
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        state.silent.remove(&self.number);
+        state.silent.remove(&self.number.load(Ordering::Relaxed));
         // One that gave way was counted out then.
         if !self.evicted.is_cancelled() {
             state.free(self.address);
@@ -137,32 +157,50 @@ mod tests {
     const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
     const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
 
+    fn seat(connections: &Connections, address: IpAddr) -> Option<Arc<Seat>> {
+        connections.seat(address).map(Arc::new)
+    }
+
     #[test]
     fn the_longest_silent_gives_way() {
         let connections = Connections::new(3, 3);
-        let seats: Vec<Seat> = (0..3).map(|_| connections.seat(A).unwrap()).collect();
-        seats[0].speaks();
-        let fourth = connections.seat(B).unwrap();
+        let seats: Vec<Arc<Seat>> = (0..3).map(|_| seat(&connections, A).unwrap()).collect();
+        let first = seats[0].asks();
+        let fourth = seat(&connections, B).unwrap();
         let gone: Vec<bool> = seats.iter().map(|seat| seat.evicted().is_cancelled()).collect();
         assert_eq!(gone, [false, true, false]);
-        seats[2].speaks();
-        fourth.speaks();
+        let others = [seats[2].asks(), fourth.asks()];
         assert!(connections.seat(B).is_none(), "nobody is silent");
-        drop(seats);
+        drop((first, others));
+        drop((seats, fourth));
         assert!((0..2).map(|_| connections.seat(B)).all(|seat| seat.is_some()));
+    }
+
+    #[test]
+    fn a_client_that_got_its_answer_is_silent_again() {
+        let connections = Connections::new(2, 2);
+        let (first, second) = (seat(&connections, A).unwrap(), seat(&connections, A).unwrap());
+        drop(first.asks());
+        let third = seat(&connections, B).unwrap();
+        assert!(second.evicted().is_cancelled() && !first.evicted().is_cancelled(), "the first spoke later");
+        let answered = third.asks();
+        let fourth = seat(&connections, B);
+        assert!(fourth.is_some() && first.evicted().is_cancelled() && !third.evicted().is_cancelled());
+        drop((first, second, third, answered, fourth));
+        assert_eq!(connections.0.lock().open, 0);
+        assert!(connections.0.lock().silent.is_empty());
     }
 
     #[tokio::test]
     async fn one_address_has_its_share() {
         let connections = Connections::new(10, 2);
-        let (first, second) = (connections.seat(A).unwrap(), connections.seat(A).unwrap());
-        let third = connections.seat(A).unwrap();
+        let (first, second) = (seat(&connections, A).unwrap(), seat(&connections, A).unwrap());
+        let third = seat(&connections, A).unwrap();
         assert!(first.evicted().is_cancelled() && !second.evicted().is_cancelled());
-        second.speaks();
-        third.speaks();
+        let asking = (second.asks(), third.asks());
         assert!(connections.seat(A).is_none());
         assert!(connections.seat(B).is_some());
-        drop((first, second, third));
+        drop((first, second, third, asking));
         connections.none().await;
     }
 }

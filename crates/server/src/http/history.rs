@@ -9,6 +9,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use visus_report::Record;
+use visus_video::budget::Budget;
 
 use super::answer::{Answer, RequestId, written};
 use super::refusal::refusal;
@@ -16,7 +17,7 @@ use super::{App, large, pictures};
 use crate::history::{Entry, History, Input, Stored};
 use crate::jobs::Status;
 use crate::report::ScoreReport;
-use crate::{Started, blocking};
+use crate::{Server, Started, blocking};
 
 /// Makes a download out of a stored report.
 type Conversion = fn(Vec<u8>) -> Option<Vec<u8>>;
@@ -33,8 +34,10 @@ pub async fn record(app: &Arc<App>, started: &Started, tool: &'static str, reque
     let id = handle.id().to_owned();
     let Ok(mut watch) = app.core.jobs().watch(&app.owner, &id) else { return };
     let (begun, known) = (history.clone(), id.clone());
+    let server = app.core.clone();
     let begin = move || {
-        let inputs = FILES.iter().filter_map(|name| request.get(*name)?.as_str().map(Input::of)).collect();
+        let input = |name: &&str| request.get(*name)?.as_str().map(|path| input(&server, path));
+        let inputs = FILES.iter().filter_map(input).collect();
         let entry = Entry::new(&known, tool, request, inputs);
         begun.begin(entry.clone());
         entry
@@ -43,23 +46,33 @@ pub async fn record(app: &Arc<App>, started: &Started, tool: &'static str, reque
     let app = Arc::clone(app);
     tokio::spawn(async move {
         let (looking, subject) = (Arc::clone(&app), entry.clone());
-        let prepared = blocking(move || pictures::prepare(&looking, &subject));
-        let (_, _) = tokio::join!(prepared, watch.wait());
+        let prepared = async {
+            let _turn = looking.viewer.turns.acquire().await;
+            let app = Arc::clone(&looking);
+            let _ = blocking(move || pictures::prepare(&app, &subject)).await;
+        };
+        let ((), _) = tokio::join!(prepared, watch.wait());
         let status = watch.status();
-        let _ = blocking(move || {
-            history.end(&id, &status);
-            if let Status::Done(output) = &status
-                && let Some(report) = output.score()
-            {
-                pictures::warm(&app, &entry, &lowest(report));
-            }
-        })
-        .await;
+        let lowest = match &status {
+            Status::Done(output) => output.score().map(lowest).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let _ = blocking(move || history.end(&id, &status)).await;
+        let _turn = looking.viewer.turns.acquire().await;
+        let _ = blocking(move || pictures::warm(&app, &entry, &lowest)).await;
     });
 }
 
-/// Frames of which pictures are made before anybody asks.
-const MOST_WARMED: usize = 3;
+/// What is known of a file that a request names; nothing of one that is not under an allowed root by now.
+fn input(server: &Server, path: &str) -> Input {
+    let opened = server.roots().open(path).ok();
+    Input::of(path, opened.and_then(|opened| opened.file.metadata().ok()).as_ref())
+}
+
+/// Bytes of memory for each byte of a report, while it is parsed.
+const PARSED: u64 = 12;
+/// Frames of which pictures are made before anybody asks: as many worst frames as the page names.
+const MOST_WARMED: usize = 8;
 /// Frames nearer than this to each other show the same; the page goes by the same rule.
 const APART: u64 = 8;
 
@@ -113,8 +126,15 @@ async fn read<T: Send + 'static>(work: impl FnOnce() -> Option<T> + Send + 'stat
 
 /// `GET /v1/history`
 pub async fn list(State(app): State<Arc<App>>) -> Result<Answer, Answer> {
-    let entries = history(&app)?.list().into_iter().map(|entry| current(&app, entry));
-    Ok(Answer::ok(json!({ "entries": entries.collect::<Vec<Entry>>() })))
+    let entries = history(&app)?.list().into_iter().map(|entry| shown(&current(&app, entry)));
+    Ok(Answer::ok(json!({ "entries": entries.collect::<Vec<Value>>() })))
+}
+
+/// An entry as clients read it.
+fn shown(entry: &Entry) -> Value {
+    let mut entry = json!(entry);
+    crate::text::clean_value(&mut entry);
+    entry
 }
 
 /// `GET /v1/history/{id}`
@@ -123,10 +143,10 @@ pub async fn get(State(app): State<Arc<App>>, Extension(request): Extension<Requ
         Ok(found) => found,
         Err(answer) => return answer.into_response(),
     };
-    const ROUGHLY: usize = 64 << 10;
-    written(StatusCode::OK, request, ROUGHLY, move || {
+    let size = usize::try_from(history.bytes(&entry.id, Stored::Result)).unwrap_or(usize::MAX);
+    written(StatusCode::OK, request, size, move || {
         let result = history.read_json(&entry.id, Stored::Result);
-        let mut body = json!({ "entry": entry }).as_object().cloned().unwrap_or_default();
+        let mut body = json!({ "entry": shown(&entry) }).as_object().cloned().unwrap_or_default();
         body.extend(result.map(|result| ("result".to_owned(), result)));
         body
     })
@@ -148,7 +168,7 @@ pub async fn delete(State(app): State<Arc<App>>, id: Id) -> Result<Answer, Answe
 pub async fn curve(State(app): State<Arc<App>>, id: Id) -> Result<Response, Answer> {
     let (history, entry) = entry(&app, id)?;
     let bytes = read(move || history.read(&entry.id, Stored::Curve)).await?;
-    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response())
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], large::Text::of(bytes.into())?).into_response())
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -177,8 +197,8 @@ pub async fn report(
             )));
         }
     };
-    let size = usize::try_from(history.bytes(&entry.id)).unwrap_or(usize::MAX);
-    let made = large::text(size / 8, move || make(history.read(&entry.id, Stored::Report)?)).await?;
+    let size = usize::try_from(history.bytes(&entry.id, Stored::Report)).unwrap_or(usize::MAX);
+    let made = large::text(size / 2, move || make(history.read(&entry.id, Stored::Report)?)).await?;
     let text = made.ok_or_else(|| Answer::error(StatusCode::CONFLICT, "this entry has no report"))?;
     let mut response = ([(header::CONTENT_TYPE, kind)], text).into_response();
     if kind.starts_with("text/html")
@@ -232,7 +252,12 @@ pub async fn diff(
     if history.get(&two.a).is_none() || history.get(&two.b).is_none() {
         return Err(unknown());
     }
+    let size = history.bytes(&two.a, Stored::Report).saturating_add(history.bytes(&two.b, Stored::Report));
+    let estimate = size.saturating_mul(PARSED);
+    let room =
+        Budget::process().reserve(estimate, "the comparison").map_err(|error| refusal(&error.into()))?;
     read(move || {
+        let _room = room;
         let record = |id: &str| Record::from_json(&history.read_json(id, Stored::Report)?).ok();
         Some(visus_report::diff::diff(&record(&two.a)?, &record(&two.b)?, SEED).json())
     })

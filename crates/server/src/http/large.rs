@@ -11,6 +11,7 @@ use axum::response::IntoResponse;
 use visus_video::budget::{Budget, Reservation};
 
 use super::answer::Answer;
+use super::refusal::refusal;
 use crate::WHILE_MADE;
 
 /// The largest piece that is handed over at once.
@@ -43,6 +44,14 @@ pub async fn text(
         Ok(Some(Text { bytes: Bytes::from(text), room }))
     };
     tokio::task::spawn_blocking(work).await.unwrap_or(Ok(None))
+}
+
+impl Text {
+    /// Bytes that are there already, counted while they are on their way to a client.
+    pub fn of(bytes: Bytes) -> Result<Self, Answer> {
+        let room = Budget::process().reserve(bytes.len() as u64, "the answer");
+        Ok(Self { bytes, room: Some(room.map_err(|error| refusal(&error.into()))?) })
+    }
 }
 
 impl IntoResponse for Text {

@@ -1,8 +1,11 @@
 //! Accepting connections, speaking HTTP/1.1 on them, and stopping gracefully.
 
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tower::ServiceExt;
 
-use super::connections::{Connections, Seat};
+use super::connections::{Asking, Connections, Seat};
 use super::settings::{Limits, StartError};
 use super::socket::{self, Peer, Socket};
 use super::spoken::{self, Spoken};
@@ -25,8 +28,8 @@ use super::tls::TlsAcceptor;
 /// Time for a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// The largest head of a request, in bytes.
-const HEAD_BYTES: usize = 64 << 10;
+/// The largest head of a request, in bytes. Anybody can send one, so all connections together must not take much.
+const HEAD_BYTES: usize = 16 << 10;
 
 /// A pause after a failed accept: mostly a lack of descriptors, which passes.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -128,20 +131,26 @@ where
 {
     let app = service.app.clone();
     let evicted = seat.evicted();
+    let seat = Arc::new(seat);
     let spoke = Arc::new(Notify::new());
     let heard = Arc::clone(&spoke);
     let answer = service_fn(move |request: Request<Incoming>| {
-        seat.speaks();
+        let asking = seat.asks();
         heard.notify_one();
         let mut request = request.map(axum::body::Body::new);
         request.extensions_mut().insert(peer.clone());
-        app.clone().oneshot(request)
+        let app = app.clone();
+        Box::pin(async move {
+            let response = app.oneshot(request).await?;
+            Ok::<_, Infallible>(response.map(|body| Answered { body, _asking: asking }))
+        })
     });
     let mut connection = http1::Builder::new()
         .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(service.limits.head)
         .max_header_size(HEAD_BYTES)
+        .max_buf_size(2 * HEAD_BYTES)
         .serve_connection(TokioIo::new(Spoken::new(stream)), answer);
     let (mut stopping, mut silent) = (false, true);
     let first_head = tokio::time::sleep(service.limits.first_head);
@@ -151,15 +160,41 @@ where
             result = poll_fn(|context| connection.poll_without_shutdown(context)) => break result,
             _ = stop.wait_for(|stop| *stop), if !stopping => {
                 stopping = true;
-                std::pin::Pin::new(&mut connection).graceful_shutdown();
+                Pin::new(&mut connection).graceful_shutdown();
             }
             () = spoke.notified(), if silent => silent = false,
             () = &mut first_head, if silent => return,
-            () = evicted.cancelled(), if silent => return,
+            () = evicted.cancelled() => return,
         }
     };
     if let Err(error) = result {
         tracing::debug!(%error, "connection ended");
     }
     socket::close(connection.into_parts().io.into_inner()).await;
+}
+
+/// The body of an answer. The connection is silent again when all of it was handed over.
+struct Answered {
+    body: axum::body::Body,
+    _asking: Asking,
+}
+
+impl http_body::Body for Answered {
+    type Data = axum::body::Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
 }

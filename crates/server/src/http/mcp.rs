@@ -29,7 +29,7 @@ pub async fn mcp(
     request: Request,
 ) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
-    let bytes = match body::read(body, app.limits.body).await {
+    let bytes = match body::read(body, app.limits.body, &app.intake).await {
         Ok(bytes) => bytes,
         Err(answer) => return answer.into_response(),
     };

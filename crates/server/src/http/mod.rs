@@ -15,6 +15,7 @@ pub(crate) mod fuzzing;
 mod gate;
 mod health;
 mod history;
+mod intake;
 mod jobs;
 mod large;
 mod listen;
@@ -41,6 +42,7 @@ mod tls;
 #[path = "no_tls.rs"]
 mod tls;
 mod tuning;
+mod viewer;
 
 #[cfg(test)]
 mod tests;
@@ -77,8 +79,10 @@ pub(crate) struct App {
     pub sandbox: Vec<String>,
     /// What people asked for, where there is a page for them.
     pub history: Option<History>,
+    /// Room for what clients send.
+    pub intake: intake::Intake,
     /// Pictures of frames.
-    pub viewer: pictures::Viewer,
+    pub viewer: viewer::Viewer,
 }
 
 /// The server with its port open, not yet answering.
@@ -156,6 +160,8 @@ fn assemble(
     let options = Options { shutdown, ..Options::default() };
     let app = Arc::new(App {
         mcp: crate::mcp::http::service(core.clone(), options),
+        intake: intake::Intake::new(core.config().limits.body_bytes()),
+        viewer: viewer::Viewer::new(core.config().limits.picture_bytes()),
         core,
         owner: Owner::new("http"),
         meters: Meters::default(),
@@ -163,7 +169,6 @@ fn assemble(
         limits: settings.limits,
         sandbox: visus_child::Protections::detect().active(),
         history,
-        viewer: pictures::Viewer::default(),
     });
     let gate = gate::Gate { access: settings.access, names: settings.names, page: has_page };
     let router = routes::router(Arc::clone(&app), gate);

@@ -1,12 +1,11 @@
 //! `GET /v1/history/{id}/frames/{pair}/{side}`: a frame as a picture, decoded when somebody wants to see it.
 //!
-//! A picture is found by the number of its pair: pairing chose which frame of which file that is. Pictures that were shown
-//! lately, and what is needed to find further ones in their files, are kept in memory. Decoding runs beside the job queue, a
-//! few at a time, so that looking does not wait for scoring.
+//! A picture is found by the number of its pair: pairing chose which frame of which file that is. Decoding runs beside the job
+//! queue, a few at a time and within the memory budget, so that looking does not wait for scoring. A picture
+//! that is being decoded is not decoded twice.
 
-use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -14,113 +13,23 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use visus_engine::Cancel;
 use visus_media::still::{self, StillIndex};
 use visus_media::{Launch, Steps, Tools};
 use visus_scoring::{OpenedFile, Video};
+use visus_video::budget::{Budget, Reservation};
 use visus_video::{ColourRange, Format, Frame};
 
 use super::App;
 use super::answer::Answer;
+use super::large;
 use super::refusal::refusal;
+use super::viewer::{FileKey, Key};
 use crate::history::{Entry, Input, Stored, seconds};
 use crate::{Server, ToolError, blocking};
 
-/// Bytes of pictures that are kept.
-const MOST_KEPT: usize = 96 << 20;
-/// Files of which it is remembered where their frames are.
-const MOST_INDEXED: usize = 32;
-/// Pictures that are decoded at the same time.
-const AT_ONCE: usize = 4;
 /// The longest side that a picture can be scaled to.
 const LONGEST_SIDE: usize = 8192;
-
-/// A file in the state in which it was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct FileKey {
-    path: PathBuf,
-    bytes: u64,
-    modified: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Key {
-    file: FileKey,
-    frame: u64,
-    size: Option<(usize, usize)>,
-}
-
-/// What is remembered between requests.
-#[derive(Debug)]
-pub struct Viewer {
-    kept: Mutex<Kept>,
-    turns: Semaphore,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    /// Oldest first.
-    pictures: VecDeque<(Key, Bytes)>,
-    bytes: usize,
-    indices: VecDeque<(FileKey, Arc<StillIndex>)>,
-    tools: Option<Tools>,
-}
-
-impl Default for Viewer {
-    fn default() -> Self {
-        Self { kept: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
-    }
-}
-
-impl Viewer {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn picture(&self, key: &Key) -> Option<Bytes> {
-        self.lock().pictures.iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes.clone())
-    }
-
-    fn keep(&self, key: Key, bytes: &Bytes) {
-        let mut kept = self.lock();
-        kept.bytes += bytes.len();
-        kept.pictures.push_back((key, bytes.clone()));
-        while kept.bytes > MOST_KEPT
-            && let Some((_, oldest)) = kept.pictures.pop_front()
-        {
-            kept.bytes -= oldest.len();
-        }
-    }
-
-    fn tools(&self, launch: Launch) -> Result<Tools, ToolError> {
-        if let Some(tools) = self.lock().tools.clone() {
-            return Ok(tools);
-        }
-        let tools = Tools::find(launch, "look at frames").map_err(|error| ToolError::failed(&error))?;
-        self.lock().tools = Some(tools.clone());
-        Ok(tools)
-    }
-
-    fn index(
-        &self,
-        key: &FileKey,
-        make: impl FnOnce() -> Result<StillIndex, ToolError>,
-    ) -> Result<Arc<StillIndex>, ToolError> {
-        let known =
-            self.lock().indices.iter().find(|(known, _)| known == key).map(|(_, index)| Arc::clone(index));
-        if let Some(index) = known {
-            return Ok(index);
-        }
-        let index = Arc::new(make()?);
-        let mut kept = self.lock();
-        kept.indices.push_back((key.clone(), Arc::clone(&index)));
-        if kept.indices.len() > MOST_INDEXED {
-            kept.indices.pop_front();
-        }
-        Ok(index)
-    }
-}
 
 #[derive(Debug, serde::Deserialize)]
 pub struct Size {
@@ -167,7 +76,9 @@ pub async fn picture(
     }
     let turn = app.viewer.turns.acquire().await;
     let shared = Arc::clone(&app);
-    let bytes = blocking(move || shown(&shared, &entry, pair, side, size)).await;
+    let leaving = Leaving::default();
+    let cancel = leaving.0.clone();
+    let bytes = blocking(move || shown(&shared, &entry, pair, side, size, &cancel)).await;
     drop(turn);
     let bytes = bytes.and_then(|bytes| bytes).map_err(|error| refusal(&error))?;
     let headers = [
@@ -175,7 +86,36 @@ pub async fn picture(
         // The address stands for a frame of files that may change; the page keeps pictures itself.
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     ];
-    Ok((headers, bytes).into_response())
+    Ok((headers, large::Text::of(bytes)?).into_response())
+}
+
+/// A client that leaves ends the decoding of its picture.
+#[derive(Default)]
+struct Leaving(Cancel);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.fire();
+    }
+}
+
+/// How long a picture waits for memory.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Room for a picture of this size while it is made: its own samples in `bytes`, and its pixels in several forms (measured: 15
+/// bytes for each).
+fn room(bytes: u64, width: usize, height: usize, cancel: &Cancel) -> Result<Reservation, ToolError> {
+    const PIXELS: u64 = 15;
+    let pixels = (width as u64).saturating_mul(height as u64);
+    let bytes = pixels.saturating_mul(PIXELS).saturating_add(bytes);
+    let what = format!("a picture of {width}x{height}");
+    Ok(Budget::process().wait(bytes, &what, PATIENCE, &|| cancel.is_fired())?)
+}
+
+/// The samples of a frame, in bytes.
+fn frame_bytes(format: &Format) -> u64 {
+    let pixels = (format.width() as u64).saturating_mul(format.height() as u64);
+    pixels.saturating_mul(3 * format.sample_bytes() as u64)
 }
 
 fn launch(server: &Server) -> Launch {
@@ -191,7 +131,7 @@ pub fn prepare(app: &App, entry: &Entry) {
     for input in &entry.inputs {
         let indexed = Subject::open(app, input).and_then(|subject| match subject.video.is_y4m() {
             true => Ok(()),
-            false => subject.index(app).map(drop),
+            false => subject.index(app, &Cancel::new()).map(drop),
         });
         if let Err(error) = indexed {
             tracing::debug!(%error, "the frames of a file cannot be found yet");
@@ -199,10 +139,15 @@ pub fn prepare(app: &App, entry: &Entry) {
     }
 }
 
-/// Decodes frames that somebody is likely to look at. Blocks.
+/// Decodes frames that somebody is likely to look at, the likeliest first, both sides at once. Blocks.
 pub fn warm(app: &App, entry: &Entry, frames: &[u64]) {
-    for (pair, side) in frames.iter().flat_map(|pair| [(*pair, 0), (*pair, 1)]) {
-        if shown(app, entry, pair, side, None).is_err() {
+    for pair in frames {
+        let side = |side| shown(app, entry, *pair, side, None, &Cancel::new()).is_ok();
+        let both = std::thread::scope(|scope| {
+            let reference = scope.spawn(|| side(0));
+            side(1) && reference.join().unwrap_or(false)
+        });
+        if !both || !app.viewer.has_room() {
             return;
         }
     }
@@ -231,13 +176,12 @@ impl Subject {
     }
 
     /// The file under a name that a child can open, the programs, and where the frames are.
-    fn index(&self, app: &App) -> Result<(OpenedFile, Tools, Arc<StillIndex>), ToolError> {
+    fn index(&self, app: &App, cancel: &Cancel) -> Result<(OpenedFile, Tools, Arc<StillIndex>), ToolError> {
         let Video::File { name, file } = &self.video else { return Err(ToolError::Cancelled) };
         let place = OpenedFile::new(file, name).map_err(|error| ToolError::failed(&error))?;
         let tools = app.viewer.tools(launch(&app.core))?;
         let make = || {
-            StillIndex::of(&tools, place.path(), &Cancel::new())
-                .map_err(|error| ToolError::Failed(error.to_string()))
+            StillIndex::of(&tools, place.path(), cancel).map_err(|error| ToolError::Failed(error.to_string()))
         };
         let index = app.viewer.index(&self.key, make)?;
         Ok((place, tools, index))
@@ -251,35 +195,35 @@ fn shown(
     pair: u64,
     side: usize,
     size: Option<(usize, usize)>,
+    cancel: &Cancel,
 ) -> Result<Bytes, ToolError> {
     let subject = Subject::open(app, &entry.inputs[side])?;
     let steps = app.history.as_ref().and_then(|history| history.read_json(&entry.id, Stored::Result));
     let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
     let frame = steps.unwrap_or_default().at(pair)[side];
     let key = Key { file: subject.key.clone(), frame, size };
-    if let Some(bytes) = app.viewer.picture(&key) {
-        return Ok(bytes);
-    }
-    let raw = raw_format(&entry.request);
-    let bytes = if subject.video.is_y4m() || raw.is_some() {
-        plain(&subject.video, raw, frame)?
-    } else {
-        let (place, tools, index) = subject.index(app)?;
+    app.viewer.picture(&key, || {
+        let raw = raw_format(&entry.request);
+        if subject.video.is_y4m() || raw.is_some() {
+            return plain(&subject.video, raw, frame, cancel);
+        }
+        let (place, tools, index) = subject.index(app, cancel)?;
+        let (width, height) = size.unwrap_or((index.width, index.height));
         let size = size.filter(|size| *size != (index.width, index.height));
-        still::still(&tools, place.path(), &index, frame, size, &Cancel::new())
-            .map_err(|error| ToolError::Failed(error.to_string()))?
-    };
-    let bytes = Bytes::from(bytes);
-    app.viewer.keep(key, &bytes);
-    Ok(bytes)
+        let _room = room(0, width, height, cancel)?;
+        still::still(&tools, place.path(), &index, frame, size, cancel)
+            .map_err(|error| ToolError::Failed(error.to_string()))
+    })
 }
 
 /// A frame of raw video or Y4M, read without a decoder.
-fn plain(video: &Video, raw: Option<Format>, frame: u64) -> Result<Vec<u8>, ToolError> {
+fn plain(video: &Video, raw: Option<Format>, frame: u64, cancel: &Cancel) -> Result<Vec<u8>, ToolError> {
     let failed = |error: &dyn std::error::Error| ToolError::failed(error);
     let decoders = visus_scoring::Decoders::default();
     let mut source =
-        visus_scoring::open_one(video, raw, &decoders, &Cancel::new()).map_err(|error| failed(&error))?;
+        visus_scoring::open_one(video, raw, &decoders, cancel).map_err(|error| failed(&error))?;
+    let format = *source.format();
+    let _room = room(frame_bytes(&format), format.width(), format.height(), cancel)?;
     let mut picture = Frame::new(*source.format());
     let passed = source.skip(frame).map_err(|error| failed(&error))?;
     if passed < frame || !source.read(&mut picture).map_err(|error| failed(&error))? {
@@ -305,21 +249,6 @@ fn raw_format(request: &serde_json::Map<String, Value>) -> Option<Format> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn key(frame: u64) -> Key {
-        Key { file: FileKey { path: "a".into(), bytes: 1, modified: 2 }, frame, size: None }
-    }
-
-    #[test]
-    fn the_oldest_pictures_make_room() {
-        let viewer = Viewer::default();
-        let large = Bytes::from(vec![0; MOST_KEPT / 2]);
-        for frame in 0..3 {
-            viewer.keep(key(frame), &large);
-        }
-        assert!(viewer.picture(&key(0)).is_none());
-        assert!(viewer.picture(&key(1)).is_some() && viewer.picture(&key(2)).is_some());
-    }
 
     #[test]
     fn sizes_come_in_pairs() {

@@ -67,7 +67,7 @@ async fn answer(app: &App, id: RequestId, body: Body) -> Result<Response, Answer
 
 /// The request's body as an object.
 pub async fn fields(app: &App, body: Body) -> Result<Map<String, Value>, Answer> {
-    let bytes = body::read(body, app.limits.body).await?;
+    let bytes = body::read(body, app.limits.body, &app.intake).await?;
     body::object(&bytes)
 }
 

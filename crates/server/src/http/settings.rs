@@ -136,14 +136,18 @@ impl Default for Limits {
 
 /// More connections than this are not taken, however many descriptors there are.
 const MOST_CONNECTIONS: usize = 4096;
+/// What a connection takes while it sends the longest head there can be.
+const CONNECTION_BYTES: u64 = 64 << 10;
 /// Fewer would not be a server.
 const FEWEST_CONNECTIONS: usize = 16;
 
 impl Limits {
-    /// A quarter of the descriptors is for connections; jobs and children need the rest.
-    pub fn for_descriptors(descriptors: u64) -> Self {
-        let quarter = usize::try_from(descriptors / 4).unwrap_or(MOST_CONNECTIONS);
-        let connections = quarter.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+    /// A quarter of the descriptors is for connections, and a sixteenth of the memory for what they read before it is
+    /// known who asks; jobs and children need the rest.
+    pub fn new(descriptors: u64, memory: u64) -> Self {
+        let most = (descriptors / 4).min(memory / 16 / CONNECTION_BYTES);
+        let connections =
+            usize::try_from(most).unwrap_or(MOST_CONNECTIONS).clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
         Self { connections, connections_of_one: connections / 2, ..Self::default() }
     }
 }
@@ -273,6 +277,15 @@ mod tests {
         assert!(settings(&mapped, &[(TOKEN, token), (NO_AUTH, "1")]).is_err());
         let other = Flags { bind: Some("::".into()), ..Flags::default() };
         assert!(settings(&other, &[]).is_err());
+    }
+
+    #[test]
+    fn connections_end_at_a_share_of_descriptors_and_memory() {
+        let connections = |descriptors, memory: u64| Limits::new(descriptors, memory << 20).connections;
+        assert_eq!(connections(1024, 16 << 10), 256);
+        assert_eq!(connections(20_000, 256), 256);
+        assert_eq!(connections(20_000, 16 << 10), MOST_CONNECTIONS);
+        assert_eq!(connections(8, 256), FEWEST_CONNECTIONS);
     }
 
     #[test]

@@ -50,9 +50,9 @@ fn run(
     let traces = otel::start()?;
     log::start(level, &traces);
     let mut settings = Settings::new(flags, environment)?;
-    settings.limits = Limits::for_descriptors(descriptors::raise());
     let core = config::Flags { http: true, ..core.clone() };
     let config = Config::read(&core, environment).map_err(StartError::Config)?;
+    settings.limits = Limits::new(descriptors::raise(), config.limits.memory);
     config.apply();
     let runtime = runtime(environment)?;
     let result = runtime.block_on(answer(settings, config, ready));

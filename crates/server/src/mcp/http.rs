@@ -26,7 +26,7 @@ use crate::Server;
 use crate::jobs::Owner;
 
 /// The largest body that is read.
-pub const MAX_BODY: usize = 4 << 20;
+pub use crate::incoming::LONGEST as MAX_BODY;
 
 const SESSION: &str = "mcp-session-id";
 
@@ -112,6 +112,9 @@ impl McpService {
             }
             Err(_) => return refused(StatusCode::BAD_REQUEST, -32700, "Parse error: the body broke off"),
         };
+        if let Err(text) = crate::incoming::check_values(&bytes) {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, -32600, &format!("Invalid Request: {text}"));
+        }
         let message = match serde_json::from_slice::<Value>(&bytes) {
             Err(_) => return refused(StatusCode::BAD_REQUEST, -32700, "Parse error"),
             Ok(Value::Object(message)) if message.get("jsonrpc").and_then(Value::as_str) == Some("2.0") => {
@@ -130,6 +133,8 @@ impl McpService {
         if method == "notifications/cancelled" {
             self.cancel(&parts, message.get("params"));
         }
+        // The call may take hours.
+        drop(message);
         let mut inner = self.inner;
         let response = tower_service::Service::call(&mut inner, Request::from_parts(parts, Full::new(bytes)));
         let Ok(mut response) = response.await;

@@ -17,10 +17,8 @@ use tokio::sync::Mutex;
 
 use super::{McpHandler, stack};
 use crate::Server;
+use crate::incoming;
 use crate::jobs::Jobs;
-
-/// The longest line that is read.
-const LONGEST_LINE: usize = 4 << 20;
 
 /// How long work may take to end once the input has.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -65,7 +63,7 @@ struct Lines<R, W> {
 /// What a line holds.
 enum Line {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
-    Refused(ErrorCode, &'static str, Option<RequestId>),
+    Refused(ErrorCode, String, Option<RequestId>),
     Nothing,
 }
 
@@ -93,7 +91,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
             }
             let taken = piece.len() + usize::from(end.is_some());
             self.input.consume(taken);
-            if self.line.len() > LONGEST_LINE {
+            if self.line.len() > incoming::LONGEST {
                 self.line = Vec::new();
                 self.passing = true;
             }
@@ -110,22 +108,22 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
         if line.is_empty() {
             return Line::Nothing;
         }
+        let invalid = |reason: &str, id| {
+            Line::Refused(ErrorCode::INVALID_REQUEST, format!("Invalid Request: {reason}"), id)
+        };
+        if let Err(reason) = incoming::check_values(line) {
+            return invalid(&reason, None);
+        }
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
-            return Line::Refused(ErrorCode::PARSE_ERROR, "Parse error", None);
+            return Line::Refused(ErrorCode::PARSE_ERROR, "Parse error".to_owned(), None);
         };
-        let Value::Object(object) = &value else {
-            return Line::Refused(
-                ErrorCode::INVALID_REQUEST,
-                "Invalid Request: batches are not supported",
-                None,
-            );
-        };
+        let Value::Object(object) = &value else { return invalid("batches are not supported", None) };
         let id = object.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
         if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-            return Line::Refused(ErrorCode::INVALID_REQUEST, "Invalid Request: jsonrpc must be \"2.0\"", id);
+            return invalid("jsonrpc must be \"2.0\"", id);
         }
         match serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value) {
-            Err(_) => Line::Refused(ErrorCode::INVALID_REQUEST, "Invalid Request", id),
+            Err(_) => Line::Refused(ErrorCode::INVALID_REQUEST, "Invalid Request".to_owned(), id),
             Ok(message) => self.admit(message),
         }
     }
@@ -173,7 +171,8 @@ where
             let read = match line {
                 Ok(line) => self.read(&line),
                 Err(()) => {
-                    Line::Refused(ErrorCode::INVALID_REQUEST, "Invalid Request: the line is too long", None)
+                    let text = "Invalid Request: the line is too long".to_owned();
+                    Line::Refused(ErrorCode::INVALID_REQUEST, text, None)
                 }
             };
             match read {

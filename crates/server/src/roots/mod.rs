@@ -111,9 +111,7 @@ impl Roots {
         if self.allows(&resolved) {
             return Ok(resolved);
         }
-        // Outside the roots, nobody learns where a link leads.
-        let plain = resolve::lexical(path);
-        Err(PathError::Outside(shown(if self.allows(&plain) { &resolved } else { &plain })))
+        Err(outside(path))
     }
 
     /// Opens an existing regular file under a root.
@@ -157,7 +155,7 @@ impl Roots {
         };
         if !self.writable.iter().any(|root| folder.starts_with(root)) {
             let known = self.allows(folder);
-            return Err(if known { PathError::NotWritable } else { PathError::Outside }(shown(&path)));
+            return Err(if known { PathError::NotWritable(shown(&path)) } else { outside(Path::new(name)) });
         }
         let (folder, existing) = walk::open_parent(&path)?;
         match existing {
@@ -176,9 +174,14 @@ impl Roots {
         let path = resolve::resolve(Path::new(name));
         match path.parent() {
             Some(folder) if self.allows(folder) => Ok(path),
-            _ => Err(PathError::Outside(shown(&path))),
+            _ => Err(outside(Path::new(name))),
         }
     }
+}
+
+/// Names the path as it was written: nobody learns where a link leads, wherever it lies.
+fn outside(path: &Path) -> PathError {
+    PathError::Outside(shown(&resolve::lexical(path)))
 }
 
 /// A path as it may stand in a message.

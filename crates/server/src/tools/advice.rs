@@ -52,7 +52,9 @@ fn hint(server: &Server, tool: &Tool, given: &Answer, error: &ToolError) -> Opti
             Some(format!("you gave {}; did you mean '{key}'?", quoted_text(wrong)))
         }
         ToolError::NoSuchJob { .. } => Some("list_jobs shows the jobs that there are".to_owned()),
-        ToolError::Path(PathError::Absent(path)) => similar_file(server, path),
+        ToolError::Path(PathError::Absent(path)) | ToolError::VideoPath(PathError::Absent(path)) => {
+            similar_file(server, path)
+        }
         _ => {
             // Whatever the text, it is about the argument that does not pass.
             let wrong = |field: &&Field| given.get(field.name).is_some_and(|value| !field.accepts(value));
@@ -169,7 +171,7 @@ mod tests {
         std::fs::write(base.join("reference.y4m"), "").unwrap();
         let server = server(&base);
         let absent = base.join("refrence.y4m").to_string_lossy().into_owned();
-        let error = server.roots().open(&absent).unwrap_err().into();
+        let error = ToolError::video_path(server.roots().open(&absent).unwrap_err());
         let advice = advise(&server, "vmaf_score", json!({ "ref": absent }).as_object().unwrap(), &error);
         assert!(advice.hint.unwrap().contains("reference.y4m"));
         let outside = ToolError::Path(PathError::Absent("/etc/passwdd".to_owned()));

@@ -108,8 +108,8 @@ struct ModelDescription {
 const EXTENSIONS: [&str; 2] = ["json", "onnx"];
 /// Folders are searched so deep, and so many files are listed.
 const MAX_DEPTH: usize = 4;
-/// Bytes of memory for each byte of a model's text, while it is parsed.
-const PARSED: u64 = 32;
+/// Bytes of memory for each byte of a model's text; parsing it has room of its own.
+const PARSED: u64 = 2;
 /// How long a description waits for memory.
 const PATIENCE: Duration = Duration::from_secs(20);
 const MAX_FILES: usize = 1000;

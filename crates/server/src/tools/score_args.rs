@@ -245,11 +245,13 @@ fn open_video(text: &str, roots: &Roots, config: &Config) -> Result<(Video, Opti
         Err(refused) => refused,
     };
     if let Some((file, stream)) = named_stream(text) {
-        return Ok((video(roots.open(file)?), Some(stream)));
+        return Ok((video(roots.open(file).map_err(ToolError::video_path)?), Some(stream)));
     }
     match refused {
         PathError::NotRegular(_) | PathError::Absent(_) => {
-            let Ok((name, folder)) = roots.open_pictures(text) else { return Err(refused.into()) };
+            let Ok((name, folder)) = roots.open_pictures(text) else {
+                return Err(ToolError::video_path(refused));
+            };
             // Links in the folder could lead out of the roots; only the kernel can keep a decoder from following them.
             if config.launcher.is_none() || visus_child::Protections::detect().landlock == 0 {
                 let text = "numbered pictures are refused here: this machine cannot confine a decoder to their folder \
@@ -259,10 +261,10 @@ fn open_video(text: &str, roots: &Roots, config: &Config) -> Result<(Video, Opti
             let opened = OpenedFile::new(&folder, &name).map_err(|error| ToolError::failed(&error))?;
             let sequence = visus_media::Sequence::in_opened(opened.path(), &name);
             sequence
-                .map_err(|error| ToolError::Refused(format!("{refused}; as numbered pictures: {error}")))?;
+                .map_err(|error| ToolError::Video(format!("{refused}; as numbered pictures: {error}")))?;
             Ok((Video::Folder { name, folder }, None))
         }
-        refused => Err(refused.into()),
+        refused => Err(ToolError::video_path(refused)),
     }
 }
 
@@ -310,6 +312,10 @@ pub(super) fn requested_model(text: &str, roots: &Roots) -> Result<RequestedMode
         other => invalid(other.to_string()),
     })?;
     let RequestedModel::One(mut model) = requested else { return Ok(requested) };
+    let given = |name: &str| text.split(':').any(|part| part.trim_start().starts_with(name));
+    if given("version=") && given("path=") {
+        return Err(invalid("version and path exclude each other; give one of them".to_owned()));
+    }
     for overload in &model.spec.overloads {
         check_option(&overload.option, &overload.value, roots)?;
     }

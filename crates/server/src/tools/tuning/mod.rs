@@ -75,7 +75,8 @@ pub const VMAF_PER_SHOT: Tool = Tool {
     answer: schema::of::<answers::PredictAnswer>,
     shows: &["plan"],
     run: Run::Work(|server, values| {
-        let source = server.roots().open(values.text("reference").unwrap_or_default())?;
+        let source = server.roots().open(values.text("reference").unwrap_or_default());
+        let source = source.map_err(ToolError::video_path)?;
         let request = Request { values, source, model: None, raw: None, output: None, targets: Vec::new() };
         Ok(Box::new(move |context| answers::predict(&request, context)))
     }),
@@ -107,7 +108,8 @@ struct Request {
 impl Request {
     /// Checks arguments and paths. Blocks; not for async threads.
     fn prepare(tool: &'static str, values: Values, server: &Server) -> Result<Self, ToolError> {
-        let source = server.roots().open(values.text("src").unwrap_or_default())?;
+        let source = server.roots().open(values.text("src").unwrap_or_default());
+        let source = source.map_err(ToolError::video_path)?;
         let output = output(&values, server.roots(), &source)?;
         let model = Some(model(&values, server.roots())?);
         let targets = targets(&values)?;
