@@ -3,6 +3,7 @@
 
 mod agents;
 mod capi;
+mod fleet;
 mod formats;
 mod fuzz;
 mod gpu;
@@ -36,6 +37,7 @@ cargo xtask capi …    builds libvmaf.so.3 and libvmaf.a and installs them with
 cargo xtask gpu       compiles the CUDA kernels to PTX; with --check it only compares
 cargo xtask hip       compiles the CUDA sources for AMD GPUs with hipRTC (Debian: libamdhip64-5); a check, nothing is kept
 cargo xtask soak …    mixed and hostile traffic against one server, and what is left of it: --minutes N
+cargo xtask fleet …   a plan on Slurm with its workers killed, against one batch: --pairs N --kill-every S
 cargo xtask fuzz …    every fuzz target for a minute, or --seconds N, with a corpus that grows
 cargo xtask image     builds the container image, starts it with a read-only root and asks it for a score
 cargo xtask lock      writes the lock files of npm and PyPI packages that checks use
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         "wheel" => wheel::test_alone(),
         "goldens" => steps::goldens(),
         "soak" => soak::run(),
+        "fleet" => fleet::run(),
         "fuzz" => fuzz::run(),
         "image" => image::run_named(),
         "lock" => lock::run(),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{capi, fuzz, gpu, image, peers, python, readme, soak, supply, tidy, wheel};
+use crate::{capi, fleet, fuzz, gpu, image, peers, python, readme, soak, supply, tidy, wheel};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -43,6 +43,7 @@ pub fn test() -> Result<()> {
     step("readme", || readme::run(true))?;
     step("soak", || soak::short(&root().join("target/release/visus")))?;
     peers::check()?;
+    fleet::check()?;
     step("image", || image::run(None))?;
     println!("xtask test: all passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())

@@ -115,6 +115,12 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
     let status: Value = serde_json::from_str(&stdout(&succeed(root, &["status", "plan", "--json"]))).unwrap();
     assert_eq!((&status["left"], &status["bad_video"]), (&0.into(), &1.into()), "{status}");
     assert!(stdout(&succeed(root, &["status", "plan"])).starts_with("100.0 % done"));
+    // Not a terminal: once, without control characters.
+    let top = stdout(&succeed(root, &["top", "plan"]));
+    assert!(
+        top.contains("100.0 %") && top.contains("failed    small.y4m: ") && !top.contains('\x1b'),
+        "{top}"
+    );
 
     let gathered = run(root, &["gather", "plan", "-o", "all.ndjson", "--table", "all.csv"]);
     assert_eq!(gathered.status.code(), Some(1), "one pair cannot be scored: {}", stderr(&gathered));
@@ -131,6 +137,80 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
     assert!(events.lines().all(|line| serde_json::from_str::<Value>(line).unwrap()["time"].is_number()));
     let metrics = std::fs::read_to_string(root.join("visus.prom")).unwrap();
     assert!(metrics.contains("# TYPE visus_tasks_scored_total counter"), "{metrics}");
+}
+
+#[test]
+fn json_lines_are_a_list_too() {
+    let (folder, list) = catalogue();
+    let root = folder.path();
+    let text = std::fs::read_to_string(list).unwrap();
+    let line = |row: &str| {
+        let (reference, distorted) = row.split_once(',').unwrap();
+        serde_json::json!({ "reference": reference, "distorted": distorted, "title": "ignored" }).to_string()
+    };
+    let lines: Vec<String> = text.lines().skip(1).map(line).collect();
+    std::fs::write(root.join("pairs.jsonl"), lines.join("\n\n")).unwrap();
+    for (list, output) in [("pairs.csv", "a"), ("pairs.jsonl", "b")] {
+        succeed(root, &["plan", list, "--workers", "2", "-o", output, "-q"]);
+    }
+    let planned = |name: &str| -> Value {
+        serde_json::from_str(&std::fs::read_to_string(root.join(name).join("plan.json")).unwrap()).unwrap()
+    };
+    let (csv, json) = (planned("a"), planned("b"));
+    assert_eq!(csv["pairs"], json["pairs"]);
+    assert_ne!(csv["traceparent"], json["traceparent"], "each plan is a trace");
+    assert_eq!(json["shards"].as_u64(), json["tasks"].as_array().map(|tasks| tasks.len() as u64));
+    for (text, words) in [("{\"reference\":\"a\"}", "line 1: there is no 'distorted'"), ("\n[", "line 2")] {
+        std::fs::write(root.join("wrong.jsonl"), text).unwrap();
+        let output = run(root, &["plan", "wrong.jsonl", "-o", "c"]);
+        assert!(!output.status.success() && stderr(&output).contains(words), "{}", stderr(&output));
+    }
+}
+
+/// The trace that a plan and its shards write: all spans have the trace of `plan.json`.
+#[cfg(feature = "otel")]
+#[test]
+fn plan_shard_and_tasks_are_one_trace() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", collector.local_addr().unwrap());
+    let (folder, _list) = catalogue();
+    let root = folder.path();
+    let take = move || {
+        let (mut stream, _) = collector.accept().unwrap();
+        let (mut reader, mut head) = (BufReader::new(stream.try_clone().unwrap()), String::new());
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "{head}");
+        }
+        let length = |line: &str| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok();
+        let mut body = vec![0; head.lines().find_map(length).unwrap()];
+        reader.read_exact(&mut body).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+        body
+    };
+    let bodies = std::thread::spawn(move || [take(), take()]);
+    let traced = |args: &[&str]| {
+        visus(root).args(args).env("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint).output().unwrap()
+    };
+    let planned = traced(&["plan", "pairs.csv", "--shards", "1", "-o", "plan", "-q"]);
+    assert!(planned.status.success(), "{}", stderr(&planned));
+    assert_eq!(traced(&["work", "plan", "--shard", "0", "-q"]).status.code(), Some(3));
+    let plan: Value =
+        serde_json::from_str(&std::fs::read_to_string(root.join("plan/plan.json")).unwrap()).unwrap();
+    let hex = |word: &str| -> Vec<u8> {
+        (0..word.len() / 2)
+            .map(|place| u8::from_str_radix(&word[2 * place..2 * place + 2], 16).unwrap())
+            .collect()
+    };
+    let parent = plan["traceparent"].as_str().unwrap().to_owned();
+    let words: Vec<&str> = parent.split('-').collect();
+    let (trace, span) = (hex(words[1]), hex(words[2]));
+    let count = |body: &[u8], part: &[u8]| body.windows(part.len()).filter(|window| *window == part).count();
+    let [of_plan, of_shard] = bodies.join().unwrap();
+    assert_eq!((count(&of_plan, &trace), count(&of_plan, &span)), (1, 1), "the plan's own span");
+    let tasks = plan["tasks"].as_array().unwrap().len();
+    assert_eq!(count(&of_shard, &trace), tasks + 1, "the shard's span and one for each task");
+    assert_eq!(count(&of_shard, &span), 1, "the shard's parent is the plan");
 }
 
 #[test]
@@ -173,7 +253,9 @@ fn a_machine_that_fails_is_told_from_a_video_that_is_bad() {
     for (args, words) in [
         (&["work", "plan", "--shard", "99"][..], "there is no shard 99"),
         (&["work", "plan"], "which shard"),
-        (&["work", "nowhere", "--shard", "0"], "is no plan"),
+        (&["work", "nowhere", "--shard", "0"], "there is no plan"),
+        (&["work", "plan", "--shard", "0", "--metrics-listen", "everywhere"], "ADDRESS:PORT"),
+        (&["top", "nowhere"], "there is no plan"),
         (&["plan", "pairs.csv", "-o", "p2", "--", "--json=x"], "writes its results itself"),
         (&["plan", "pairs.csv", "-o", "p2", "--", "-m", "nonsense"], "nonsense"),
     ] {

@@ -42,6 +42,8 @@ pub enum Command {
     Gather(super::fleet::GatherArgs),
     /// Show how far a plan is
     Status(super::fleet::StatusArgs),
+    /// Watch a plan in the terminal: progress, rate, time left, recent failures
+    Top(super::fleet::TopArgs),
     /// Make a web page or a plot from a JSON report (visus or libvmaf)
     Report(super::pages::ReportArgs),
     /// Find the encoder setting that reaches a target score

@@ -78,6 +78,7 @@ pub fn main() -> ExitCode {
         Command::Work(args) => return fleet::work(&args),
         Command::Gather(args) => fleet::gather(&args),
         Command::Status(args) => fleet::status(&args),
+        Command::Top(args) => fleet::top(&args),
         Command::Search(args) => tune::search(&args),
         Command::Compare(args) => tune::compare(&args),
         Command::Ladder(args) => tune::ladder(&args),

@@ -39,7 +39,12 @@ pub fn read(args: &BatchArgs) -> Result<Vec<Row>> {
 
 /// References and encodes that a list or a folder names.
 pub fn pairs(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let pairs = if list.is_dir() { folder(list, reference)? } else { csv_file(list, reference)? };
+    let is_json = list.extension().is_some_and(|end| end == "jsonl" || end == "ndjson");
+    let pairs = match list.is_dir() {
+        true => folder(list, reference)?,
+        false if is_json => json_lines(list, reference)?,
+        false => csv_file(list, reference)?,
+    };
     if pairs.is_empty() {
         bail!("{} names no encode", list.display());
     }
@@ -93,6 +98,26 @@ fn csv_file(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathB
         };
         pairs
             .push((reference, home.join(cell(Some(distorted)).with_context(|| missing("distorted video"))?)));
+    }
+    Ok(pairs)
+}
+
+/// An object per line with the keys `distorted` and, unless one reference is for all, `reference`.
+fn json_lines(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let text = std::fs::read_to_string(list).with_context(|| list.display().to_string())?;
+    let home = list.parent().unwrap_or(Path::new(""));
+    let mut pairs = Vec::new();
+    for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+        let place = || format!("{} line {}", list.display(), line + 1);
+        let row: Value = serde_json::from_str(text).with_context(place)?;
+        let path = |key: &str| row.get(key).and_then(Value::as_str).filter(|path| !path.is_empty());
+        let distorted = path("distorted").with_context(|| format!("{}: there is no 'distorted'", place()))?;
+        let reference = match (path("reference"), reference) {
+            (Some(path), _) => home.join(path),
+            (None, Some(reference)) => reference.to_path_buf(),
+            (None, None) => bail!("{}: there is no 'reference', and no --reference stands in", place()),
+        };
+        pairs.push((reference, home.join(distorted)));
     }
     Ok(pairs)
 }

@@ -58,19 +58,44 @@ pub fn cut(shape: Option<Shape>, per_pixel: f64, most: f64) -> Vec<Option<(u64, 
     (0..pieces).map(|piece| Some(range(piece))).collect()
 }
 
-/// The shard of each task: the dearest first, each to the shard that has least. No shard ends with more than the mean and one
-/// task above it.
-pub fn balance(costs: &[f64], shards: usize) -> Vec<usize> {
+/// How large shards are, relative to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// For as many workers as shards.
+    Even,
+    /// For many times fewer workers than shards, which take them in order: large ones first, so that few are started, and
+    /// small ones last, so that nobody waits long for a slow machine at the end.
+    Falling,
+}
+
+/// The largest falling shard, as a multiple of the mean; the smallest is what this leaves of two.
+const LARGEST: f64 = 1.9;
+
+impl Sizes {
+    fn weight(self, shard: usize, shards: usize) -> f64 {
+        match self {
+            Self::Falling if shards > 1 => {
+                LARGEST - 2.0 * (LARGEST - 1.0) * shard as f64 / (shards - 1) as f64
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+/// The shard of each task: the dearest first, each to the shard that has least of what it should have. No even shard ends with
+/// more than the mean and one task above it.
+pub fn balance(costs: &[f64], shards: usize, sizes: Sizes) -> Vec<usize> {
     use std::cmp::Reverse;
     let mut order: Vec<usize> = (0..costs.len()).collect();
     order.sort_by(|a, b| costs[*b].total_cmp(&costs[*a]));
-    let nanoseconds = |cost: f64| (cost * 1e9) as u64;
+    // Whole numbers, so that a heap can order them: nanoseconds for a shard of mean size.
+    let share = |cost: f64, shard: usize| (cost * 1e9 / sizes.weight(shard, shards)).max(1.0) as u64;
     let mut heap: std::collections::BinaryHeap<_> = (0..shards).map(|shard| Reverse((0u64, shard))).collect();
     let mut assigned = vec![0; costs.len()];
     for task in order {
         let Some(Reverse((load, shard))) = heap.pop() else { break };
         assigned[task] = shard;
-        heap.push(Reverse((load + nanoseconds(costs[task]).max(1), shard)));
+        heap.push(Reverse((load.saturating_add(share(costs[task], shard)), shard)));
     }
     assigned
 }
@@ -101,12 +126,23 @@ mod tests {
     #[test]
     fn shards_are_even() {
         let costs: Vec<f64> = (0..1000).map(|task| 1.0 + f64::from(task % 17)).collect();
-        let shards = balance(&costs, 8);
+        let shards = balance(&costs, 8, Sizes::Even);
         let load =
             |shard| (0..1000).filter(|task| shards[*task] == shard).map(|task| costs[task]).sum::<f64>();
         let loads: Vec<f64> = (0..8).map(load).collect();
         let (least, most) =
             (loads.iter().copied().fold(f64::MAX, f64::min), loads.iter().copied().fold(0.0, f64::max));
         assert!(most - least <= 18.0, "{loads:?}");
+    }
+
+    #[test]
+    fn falling_shards_end_small() {
+        let costs = vec![1.0; 10_000];
+        let shards = balance(&costs, 20, Sizes::Falling);
+        let load = |shard| shards.iter().filter(|of| **of == shard).count();
+        let loads: Vec<usize> = (0..20).map(load).collect();
+        assert!(loads.is_sorted_by(|one, next| one >= next), "{loads:?}");
+        assert!(loads[0] > 900 && loads[19] < 100 && loads[19] > 0, "{loads:?}");
+        assert_eq!(balance(&costs[..1], 1, Sizes::Falling), [0]);
     }
 }

@@ -1,14 +1,17 @@
-//! The folder that all machines share: the plan, and a file for each result.
+//! What all machines share: the plan, and a piece for each result.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::merge::readable;
 use super::plan::Plan;
+use super::store::{self, Store};
+
+const PLAN: &str = "plan.json";
 
 /// What became of a task. It is written once; whoever comes second leaves what is there.
 #[derive(Debug, Deserialize, Serialize)]
@@ -22,75 +25,58 @@ pub enum TaskResult {
 
 #[derive(Clone, Debug)]
 pub struct PlanFolder {
-    root: PathBuf,
+    store: Arc<dyn Store>,
 }
 
 impl PlanFolder {
-    pub fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf() }
-    }
-
-    fn plan_file(&self) -> PathBuf {
-        self.root.join("plan.json")
+    pub fn open(place: &Path) -> Result<Self> {
+        Ok(Self { store: store::open(place)? })
     }
 
     pub fn write_plan(&self, plan: &Plan) -> Result<()> {
-        std::fs::create_dir_all(&self.root)
-            .with_context(|| format!("cannot create {}", self.root.display()))?;
-        put(&self.plan_file(), plan, true)
+        self.put(PLAN, plan, true)
     }
 
     pub fn read_plan(&self) -> Result<Plan> {
-        let path = self.plan_file();
-        let text = std::fs::read(&path)
-            .with_context(|| format!("{} is no plan: cannot read {}", self.root.display(), path.display()))?;
-        serde_json::from_slice(&text).with_context(|| format!("{} is no plan", path.display()))
+        let shown = self.store.shown(PLAN);
+        let text = self.store.get(PLAN)?.with_context(|| format!("there is no plan: no {shown}"))?;
+        serde_json::from_slice(&text).with_context(|| format!("{shown} is no plan"))
     }
 
-    /// Results lie in folders of at most a few hundred.
-    fn result_file(&self, key: &str) -> PathBuf {
-        self.root.join("results").join(&key[..2.min(key.len())]).join(format!("{key}.json"))
+    pub fn is_done(&self, key: &str) -> Result<bool> {
+        Ok(self.written(key)?.is_some())
     }
 
-    pub fn is_done(&self, key: &str) -> bool {
-        self.result_file(key).is_file()
+    /// When a result was written, if there is one.
+    pub fn written(&self, key: &str) -> Result<Option<SystemTime>> {
+        self.store.written(&result_name(key))
     }
 
     /// The result of a task. A file that is cut short or foreign is an error: on a sound file system there is none.
     pub fn result(&self, key: &str) -> Result<Option<TaskResult>> {
-        let path = self.result_file(key);
-        let text = match std::fs::read(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            other => other.with_context(|| format!("cannot read {}", path.display()))?,
-        };
+        let name = result_name(key);
+        let Some(text) = self.store.get(&name)? else { return Ok(None) };
         let result = serde_json::from_slice(&text);
-        result.map(Some).with_context(|| format!("{} is no result; remove it and work again", path.display()))
+        result
+            .map(Some)
+            .with_context(|| format!("{} is no result; remove it and work again", self.store.shown(&name)))
     }
 
     pub fn put_result(&self, key: &str, result: &TaskResult) -> Result<()> {
-        put(&self.result_file(key), result, false)
+        self.put(&result_name(key), result, false)
+    }
+
+    fn put(&self, name: &str, value: &impl Serialize, replace: bool) -> Result<()> {
+        let text = serde_json::to_vec(value);
+        let mut text = text.with_context(|| format!("cannot write {}", self.store.shown(name)))?;
+        text.push(b'\n');
+        self.store.put(name, text, replace)
     }
 }
 
-/// Writes a file that appears whole or not at all and outlives a power failure. An existing one is kept unless `replace`.
-fn put(path: &Path, value: &impl Serialize, replace: bool) -> Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).with_context(cannot)?;
-    let mut file = tempfile::Builder::new().prefix(".visus-").tempfile_in(folder).with_context(cannot)?;
-    let mut text = serde_json::to_vec(value).with_context(cannot)?;
-    text.push(b'\n');
-    file.write_all(&text).and_then(|()| file.as_file().sync_all()).with_context(cannot)?;
-    readable(file.as_file()).with_context(cannot)?;
-    if replace {
-        file.persist(path).map_err(|error| error.error).with_context(cannot)?;
-        return Ok(());
-    }
-    match file.persist_noclobber(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error.error).with_context(cannot),
-    }
+/// Results lie in folders of at most a few hundred.
+fn result_name(key: &str) -> String {
+    format!("results/{}/{key}.json", key.get(..2).unwrap_or(key))
 }
 
 #[cfg(test)]
@@ -100,10 +86,10 @@ mod tests {
     #[test]
     fn the_first_result_stays() {
         let root = tempfile::tempdir().unwrap();
-        let folder = PlanFolder::new(root.path());
+        let folder = PlanFolder::open(root.path()).unwrap();
         let error =
             |text: &str| TaskResult::Error { error: text.to_owned(), error_class: "video".to_owned() };
-        assert!(!folder.is_done("abc") && folder.result("abc").unwrap().is_none());
+        assert!(!folder.is_done("abc").unwrap() && folder.result("abc").unwrap().is_none());
         folder.put_result("abc", &error("first")).unwrap();
         folder.put_result("abc", &error("second")).unwrap();
         let Some(TaskResult::Error { error, .. }) = folder.result("abc").unwrap() else { panic!() };
@@ -117,6 +103,6 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("results/ab")).unwrap();
         std::fs::write(root.path().join("results/ab/abc.json"), "{\"status\":\"ok\",").unwrap();
-        assert!(PlanFolder::new(root.path()).result("abc").is_err());
+        assert!(PlanFolder::open(root.path()).unwrap().result("abc").is_err());
     }
 }

@@ -56,7 +56,7 @@ enum Joined {
 }
 
 pub fn run(args: &GatherArgs) -> Result<()> {
-    let folder = PlanFolder::new(&args.plan);
+    let folder = PlanFolder::open(&args.plan)?;
     let plan = folder.read_plan()?;
     let (mut lines, mut missing, mut failed) = (Vec::with_capacity(plan.pairs.len()), 0, 0);
     for (place, pair) in plan.pairs.iter().enumerate() {

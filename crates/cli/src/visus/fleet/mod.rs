@@ -1,4 +1,4 @@
-//! `visus plan`, `work`, `gather` and `status`: a catalogue scored by many machines that share a folder.
+//! `visus plan`, `work`, `gather`, `status` and `top`: a catalogue scored by many machines that share a folder.
 //!
 //! A plan is a folder. `plan.json` lists the tasks: a pair, or a range of a long pair. Whoever has scored a task puts its
 //! result under `results/`, whole or not at all, named by everything that the result depends on. The result is the mark that
@@ -8,8 +8,9 @@
 //! | question | where |
 //! |---|---|
 //! | what are the tasks, and who scores which? | [`plan`], [`cost`] |
-//! | where are results, and how do they get there? | [`folder`] |
-//! | what does a worker do? | [`work`] |
+//! | where are results, and how do they get there? | [`folder`], [`store`] |
+//! | what does a worker do? | [`work`], [`score`] |
+//! | how can it be watched? | [`watch`], [`trace`], [`status`], [`top`] |
 //! | how do results become one table? | [`gather`] |
 //! | how long will it take? | [`simulate`] |
 
@@ -17,11 +18,17 @@ mod cost;
 mod folder;
 mod gather;
 mod plan;
+mod score;
 mod simulate;
 mod status;
+mod store;
+mod top;
+mod trace;
+mod watch;
 mod work;
 
 pub use gather::{GatherArgs, run as gather};
 pub use plan::{PlanArgs, run as plan};
 pub use status::{StatusArgs, run as status};
+pub use top::{TopArgs, run as top};
 pub use work::{WorkArgs, run as work};

@@ -14,6 +14,7 @@ use visus_engine::Cancel;
 use visus_scoring::{Shape, Video};
 
 use super::folder::PlanFolder;
+use super::trace::{self, Traces};
 use super::{cost, simulate};
 use crate::visus::args::ScoreArgs;
 use crate::visus::batch::list::{self, Settings};
@@ -24,8 +25,8 @@ const EXAMPLES: &str = "\
 The plan is a folder that all machines can read and write; videos must have the same paths on all of them. Options after -- \
 are those of `visus score`.
 
-Shards are work for one machine each; plan several times as many as there are machines, so that slow ones do not hold up the \
-rest. Long videos are cut into ranges of frames; `visus gather` joins them to the report of one run.
+Shards are work for one machine each; --workers plans twenty times as many as there are machines, so that slow ones do not \
+hold up the rest. Long videos are cut into ranges of frames; `visus gather` joins them to the report of one run.
 
 A plan that is made again in the same folder keeps all results that are still right: a task is known by its files (path, \
 length, time of change), options and engine.
@@ -33,13 +34,15 @@ length, time of change), options and engine.
 Examples:
   visus plan pairs.csv --shards 40 -o plan/ -- -m v0.6.1 -m v0.6.1neg
   visus plan encodes/ --reference master.y4m --minutes 10 -o plan/
+  visus plan catalogue.jsonl --workers 50 -o plan/
   for shard in $(seq 0 39); do visus work plan/ --shard $shard; done
   visus gather plan/ -o scores.ndjson";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
-    /// A CSV file with the columns reference and distorted, or a folder of encodes of one --reference
+    /// A CSV file with the columns reference and distorted, JSON lines (.jsonl, .ndjson) with these keys, or a folder of encodes
+    /// of one --reference
     #[arg(value_hint = ValueHint::AnyPath)]
     pub list: PathBuf,
 
@@ -58,6 +61,10 @@ pub struct PlanArgs {
     /// Choose the number of shards so that each takes about this long on one core of this machine
     #[arg(long, value_name = "MINUTES", value_parser = positive)]
     pub minutes: Option<f64>,
+
+    /// Number of machines: twenty shards for each, large ones first and small ones last, to be started in order
+    #[arg(long, value_name = "N", conflicts_with_all = ["shards", "minutes"], value_parser = clap::value_parser!(u32).range(1..=50_000))]
+    pub workers: Option<u32>,
 
     /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
@@ -89,6 +96,9 @@ fn positive(text: &str) -> Result<f64, String> {
 pub struct Plan {
     /// The engine that planned; others may compute other digits and are refused.
     pub engine: String,
+    /// The plan's span in OpenTelemetry traces, in the form of the W3C's header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
     /// Options of `visus score`.
     pub score: Vec<String>,
     /// Measured when planning: nanoseconds of one core for a pixel of a frame pair.
@@ -160,8 +170,14 @@ pub fn task_of(args: &ScoreArgs) -> Value {
 }
 
 pub fn run(args: &PlanArgs) -> Result<()> {
-    let plan = make(args)?;
-    PlanFolder::new(&args.output).write_plan(&plan)?;
+    let parent = trace::new_parent(&args.output.to_string_lossy());
+    let (_traces, span) = Traces::of_plan(&parent)?;
+    let plan = Plan { traceparent: Some(parent), ..make(args)? };
+    PlanFolder::open(&args.output)?.write_plan(&plan)?;
+    span.set("visus.pairs", plan.pairs.len() as i64);
+    span.set("visus.tasks", plan.tasks.len() as i64);
+    span.set("visus.shards", plan.shards as i64);
+    drop(span);
     let total: f64 = plan.tasks.iter().map(|task| task.cost).sum();
     if !args.quiet {
         eprintln!(
@@ -189,6 +205,7 @@ fn make(args: &PlanArgs) -> Result<Plan> {
     let shapes = shapes(args, &pairs)?;
     let mut plan = Plan {
         engine: crate::VERSION.to_owned(),
+        traceparent: None,
         score: args.score.clone(),
         ns_per_pixel,
         shards: 1,
@@ -201,7 +218,8 @@ fn make(args: &PlanArgs) -> Result<Plan> {
     }
     let costs: Vec<f64> = plan.tasks.iter().map(|task| task.cost).collect();
     plan.shards = shard_count(args, &costs);
-    for (task, shard) in plan.tasks.iter_mut().zip(cost::balance(&costs, plan.shards)) {
+    let sizes = if args.workers.is_some() { cost::Sizes::Falling } else { cost::Sizes::Even };
+    for (task, shard) in plan.tasks.iter_mut().zip(cost::balance(&costs, plan.shards, sizes)) {
         task.shard = shard;
     }
     Ok(plan)
@@ -209,10 +227,11 @@ fn make(args: &PlanArgs) -> Result<Plan> {
 
 /// Never more shards than tasks: a shard without work would still be started.
 fn shard_count(args: &PlanArgs, costs: &[f64]) -> usize {
-    let wanted = match (args.shards, args.minutes) {
-        (Some(shards), _) => shards as usize,
-        (None, Some(minutes)) => (costs.iter().sum::<f64>() / (minutes * 60.0)).ceil() as usize,
-        (None, None) => 1,
+    let wanted = match (args.shards, args.minutes, args.workers) {
+        (Some(shards), ..) => shards as usize,
+        (_, Some(minutes), _) => (costs.iter().sum::<f64>() / (minutes * 60.0)).ceil() as usize,
+        (_, _, Some(workers)) => workers as usize * simulate::SHARDS_PER_WORKER,
+        _ => 1,
     };
     wanted.clamp(1, costs.len().max(1))
 }

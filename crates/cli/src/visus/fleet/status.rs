@@ -48,7 +48,7 @@ impl Tally {
 }
 
 pub fn run(args: &StatusArgs) -> Result<()> {
-    let folder = PlanFolder::new(&args.plan);
+    let folder = PlanFolder::open(&args.plan)?;
     let plan = folder.read_plan()?;
     let mut shards = vec![Tally::default(); plan.shards];
     let mut all = Tally::default();

@@ -1,23 +1,21 @@
 //! `visus work`: scores the tasks of one shard that nobody has scored.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use serde_json::{Value, json};
-use visus_engine::{Cancel, EngineError, Settings, Silent};
-use visus_report::score::{self, ScoreReport};
-use visus_scoring::{ErrorClass, RunOptions, ScoreError, ScoreRequest, ScoreResult};
+use serde_json::json;
+use visus_engine::Settings;
 
 use super::folder::{PlanFolder, TaskResult};
-use super::plan::{Plan, Task, score_args, task_of};
-use crate::visus::draw;
-use crate::visus::score::with_advice;
+use super::plan::{Plan, Task};
+use super::score;
+use super::trace::{Span, Traces};
+use super::watch::{self, Watch};
 
 /// Something went wrong that another attempt may mend.
 const RETRY: u8 = 1;
@@ -64,6 +62,10 @@ pub struct WorkArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub metrics: Option<PathBuf>,
 
+    /// Answer requests for /metrics at this port of the loopback, or at this address and port
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = watch::address)]
+    pub metrics_listen: Option<SocketAddr>,
+
     /// No messages but errors
     #[arg(short, long)]
     pub quiet: bool,
@@ -80,25 +82,13 @@ const SCHEDULERS: [(&str, usize); 7] = [
     ("LSB_JOBINDEX", 1),
 ];
 
-/// What a worker has counted.
-#[derive(Debug, Default)]
-struct Counters {
-    scored: AtomicUsize,
-    bad: AtomicUsize,
-    failed: AtomicUsize,
-    kept: AtomicUsize,
-    frames: AtomicUsize,
-    milliseconds: AtomicUsize,
-}
-
 struct Worker<'a> {
     args: &'a WorkArgs,
     plan: &'a Plan,
     shard: usize,
     folder: PlanFolder,
-    options: RunOptions,
-    counters: Counters,
-    events: Option<Mutex<Box<dyn Write + Send>>>,
+    watch: Watch,
+    span: Span,
 }
 
 pub fn run(args: &WorkArgs) -> ExitCode {
@@ -112,7 +102,7 @@ pub fn run(args: &WorkArgs) -> ExitCode {
 }
 
 fn work(args: &WorkArgs) -> Result<ExitCode> {
-    let folder = PlanFolder::new(&args.plan);
+    let folder = PlanFolder::open(&args.plan)?;
     let plan = folder.read_plan()?;
     if plan.engine != crate::VERSION {
         bail!(
@@ -125,11 +115,16 @@ fn work(args: &WorkArgs) -> Result<ExitCode> {
     if shard >= plan.shards {
         bail!("there is no shard {shard}: the plan has {}, from 0 to {}", plan.shards, plan.shards - 1);
     }
-    let events = args.events.as_deref().map(open_events).transpose()?.map(Mutex::new);
-    let options = RunOptions::from_environment()?;
-    let counters = Counters::default();
-    let worker = Worker { args, plan: &plan, shard, folder, options, counters, events };
-    worker.run()
+    let watch = Watch::new(shard.to_string(), args.events.as_deref(), args.metrics.clone())?;
+    if let Some(address) = args.metrics_listen {
+        let bound = watch.listen(address)?;
+        if !args.quiet {
+            eprintln!("visus: counters at http://{bound}/metrics");
+        }
+    }
+    let (_traces, span) = Traces::of_worker("shard", plan.traceparent.as_deref())?;
+    span.set("visus.shard", shard as i64);
+    Worker { args, plan: &plan, shard, folder, watch, span }.run()
 }
 
 /// The index of the shard: the argument's, or the scheduler's.
@@ -148,31 +143,28 @@ fn shard(args: &WorkArgs, environment: &dyn Fn(&str) -> Option<String>) -> Resul
     bail!("which shard? Give --shard, or let a scheduler start an array of jobs");
 }
 
-fn open_events(path: &Path) -> Result<Box<dyn Write + Send>> {
-    if path == Path::new("-") {
-        return Ok(Box::new(std::io::stdout()));
-    }
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    Ok(Box::new(file.with_context(|| format!("cannot open {}", path.display()))?))
-}
-
 impl Worker<'_> {
     fn run(&self) -> Result<ExitCode> {
         let tasks: Vec<&Task> = self.plan.tasks.iter().filter(|task| task.shard == self.shard).collect();
-        let left: Vec<&Task> = tasks.iter().copied().filter(|task| !self.folder.is_done(&task.key)).collect();
-        self.counters.kept.store(tasks.len() - left.len(), Ordering::Relaxed);
-        self.event(json!({ "event": "shard_started", "tasks": tasks.len(), "left": left.len() }));
+        let mut left = Vec::with_capacity(tasks.len());
+        for task in &tasks {
+            if !self.folder.is_done(&task.key)? {
+                left.push(*task);
+            }
+        }
+        self.watch.counters.kept.store(tasks.len() - left.len(), Ordering::Relaxed);
+        self.watch.event(json!({ "event": "shard_started", "tasks": tasks.len(), "left": left.len() }));
         let threads = self.args.threads.map_or_else(|| Settings::default().threads, usize::from);
         let jobs = usize::from(self.args.jobs).min(threads).min(left.len()).max(1);
         let (next, share) = (AtomicUsize::new(0), (threads / jobs).max(1));
         let take = || {
             while let Some(task) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
                 self.task(task, share);
-                self.write_metrics();
+                self.watch.write_metrics();
             }
         };
         std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(take))));
-        self.write_metrics();
+        self.watch.write_metrics();
         self.verdict(&tasks)
     }
 
@@ -183,9 +175,10 @@ impl Worker<'_> {
             bad += usize::from(matches!(self.folder.result(&task.key)?, Some(TaskResult::Error { .. })));
         }
         let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+        let counters = &self.watch.counters;
         let (scored, failed, kept) =
-            (count(&self.counters.scored), count(&self.counters.failed), count(&self.counters.kept));
-        self.event(json!({
+            (count(&counters.scored), count(&counters.failed), count(&counters.kept));
+        self.watch.event(json!({
             "event": "shard_finished", "scored": scored, "bad_video": bad, "failed": failed, "kept": kept,
         }));
         if !self.args.quiet {
@@ -202,139 +195,57 @@ impl Worker<'_> {
     }
 
     fn task(&self, task: &Task, threads: usize) {
-        let started = Instant::now();
-        self.event(json!({ "event": "task_started", "task": task.key, "range": task.range }));
-        let outcome = self.score(task, threads).and_then(|result| {
+        let counters = &self.watch.counters;
+        // Another worker on the same shard may have been quicker.
+        if self.folder.is_done(&task.key).unwrap_or(false) {
+            counters.kept.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let (started, span) = (Instant::now(), self.span.child("task"));
+        self.watch.event(json!({ "event": "task_started", "task": task.key, "range": task.range }));
+        counters.running.fetch_add(1, Ordering::Relaxed);
+        let outcome = score::task(self.plan, task, threads).and_then(|result| {
             self.folder.put_result(&task.key, &result)?;
             Ok(result)
         });
+        counters.running.fetch_sub(1, Ordering::Relaxed);
         let elapsed = started.elapsed();
-        self.counters.milliseconds.fetch_add(elapsed.as_millis() as usize, Ordering::Relaxed);
-        self.count(task, &outcome, elapsed);
+        counters.milliseconds.fetch_add(elapsed.as_millis() as usize, Ordering::Relaxed);
+        self.count(task, &outcome, elapsed, &span);
     }
 
-    fn count(&self, task: &Task, outcome: &Result<TaskResult>, elapsed: Duration) {
-        let pair = &self.plan.pairs[task.pair];
+    fn count(&self, task: &Task, outcome: &Result<TaskResult>, elapsed: Duration, span: &Span) {
+        let distorted = self.plan.pairs[task.pair].distorted.to_string_lossy();
+        let counters = &self.watch.counters;
         let (counter, status, error) = match outcome {
             Ok(TaskResult::Ok { report }) => {
                 let frames = report["frame_count"].as_u64().unwrap_or(0) as usize;
-                self.counters.frames.fetch_add(frames, Ordering::Relaxed);
-                (&self.counters.scored, "ok", None)
+                counters.frames.fetch_add(frames, Ordering::Relaxed);
+                (&counters.scored, "ok", None)
             }
-            Ok(TaskResult::Error { error, .. }) => (&self.counters.bad, "bad_video", Some(error.clone())),
-            Err(error) => (&self.counters.failed, "failed", Some(format!("{error:#}"))),
+            Ok(TaskResult::Error { error, .. }) => (&counters.bad, "bad_video", Some(error.clone())),
+            Err(error) => (&counters.failed, "failed", Some(format!("{error:#}"))),
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        if let Some(error) = &error {
-            eprintln!("visus: {}: {error}", pair.distorted.display());
+        span.set("visus.task", task.key.clone());
+        span.set("visus.distorted", distorted.to_string());
+        span.set("visus.status", status);
+        if let Some((from, _)) = task.range {
+            span.set("visus.first_frame", from as i64);
         }
-        self.event(json!({
+        if let Some(error) = &error {
+            span.fail(error);
+            eprintln!("visus: {distorted}: {error}");
+        }
+        self.watch.event(json!({
             "event": "task_finished",
             "task": task.key,
-            "distorted": pair.distorted.to_string_lossy(),
+            "distorted": distorted,
             "status": status,
             "seconds": elapsed.as_secs_f64(),
             "error": error,
         }));
     }
-
-    /// The result of a task; an error is one of this machine.
-    fn score(&self, task: &Task, threads: usize) -> Result<TaskResult> {
-        let pair = self.plan.pairs.get(task.pair).context("the plan is damaged: a task has no pair")?;
-        let args = score_args(&self.plan.score, &pair.reference, &pair.distorted)?;
-        let now = task_of(&args);
-        if now != pair.task {
-            bail!(
-                "{} or its reference has changed since it was planned; plan again",
-                pair.distorted.display()
-            );
-        }
-        let ScoreRequest { videos, selection, options } = args.request()?;
-        let (from, to) = task.range.map_or((None, None), |(from, to)| (Some(from), to));
-        let moment = |frame: Option<u64>| frame.map(visus_scoring::range::Moment::Frame);
-        let options = RunOptions {
-            threads: Some(threads),
-            from: moment(from),
-            to: moment(to),
-            level: self.options.level,
-            ..options
-        };
-        let request = ScoreRequest { videos, selection, options };
-        let scored = visus_scoring::score(request, &Cancel::new(), &mut Silent)
-            .and_then(|result| result.check().map_err(ScoreError::from).map(|()| result));
-        match scored {
-            Ok(result) => Ok(TaskResult::Ok { report: report(&result) }),
-            Err(error) if is_of_video(&error) => {
-                let error_class = draw::class_name(error.class()).to_owned();
-                Ok(TaskResult::Error { error: format!("{:#}", with_advice(error)), error_class })
-            }
-            Err(error) => Err(with_advice(error)),
-        }
-    }
-
-    fn event(&self, mut event: Value) {
-        let Some(events) = &self.events else { return };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        event["time"] = json!(now.as_secs_f64());
-        event["shard"] = json!(self.shard);
-        let mut out = events.lock().unwrap_or_else(PoisonError::into_inner);
-        // Events are for watching; a reader that is gone does not stop the work.
-        let _ = writeln!(out, "{event}").and_then(|()| out.flush());
-    }
-
-    fn write_metrics(&self) {
-        let Some(path) = &self.args.metrics else { return };
-        let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-        let counters = &self.counters;
-        let mut text = String::new();
-        let figures = [
-            ("tasks_scored_total", "Tasks scored by this worker.", count(&counters.scored) as f64),
-            ("tasks_bad_video_total", "Tasks whose videos cannot be scored.", count(&counters.bad) as f64),
-            ("tasks_failed_total", "Tasks that failed on this machine.", count(&counters.failed) as f64),
-            ("tasks_skipped_total", "Tasks that were done before.", count(&counters.kept) as f64),
-            ("frames_scored_total", "Frame pairs scored.", count(&counters.frames) as f64),
-            ("task_seconds_total", "Time spent on tasks.", count(&counters.milliseconds) as f64 / 1e3),
-        ];
-        for (name, about, value) in figures {
-            text.push_str(&format!(
-                "# HELP visus_{name} {about}\n# TYPE visus_{name} counter\nvisus_{name}{{shard=\"{}\"}} {value}\n",
-                self.shard
-            ));
-        }
-        // node_exporter reads whole files only.
-        let new = path.with_extension("prom.new");
-        if let Err(error) = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path)) {
-            eprintln!("visus: cannot write {}: {error}", path.display());
-        }
-    }
-}
-
-/// What is kept of a result: all of a part, since joining needs its frames; of a whole pair what a batch writes.
-fn report(result: &ScoreResult) -> Value {
-    let facts = result.facts(crate::VERSION);
-    let report = ScoreReport::new(&facts, &result.outcome);
-    if result.part.is_some() { report.json() } else { score::json(&report.without_frames()) }
-}
-
-/// Whether the videos are at fault, and not this machine: its disk, its memory, its programs.
-fn is_of_video(error: &ScoreError) -> bool {
-    let by_class =
-        matches!(error.class(), ErrorClass::Request | ErrorClass::NotComparable | ErrorClass::Video);
-    let on_the_way = matches!(error, ScoreError::Engine(EngineError::Read { .. }));
-    (by_class || on_the_way) && !is_of_system(error)
-}
-
-/// Whether the operating system refused something. That a file ends too early is a fault of the file.
-fn is_of_system(error: &ScoreError) -> bool {
-    use std::io::ErrorKind::{InvalidData, UnexpectedEof};
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(io) = error.downcast_ref::<std::io::Error>() {
-            return !matches!(io.kind(), InvalidData | UnexpectedEof);
-        }
-        cause = error.source();
-    }
-    false
 }
 
 #[cfg(test)]
@@ -349,6 +260,7 @@ mod tests {
             jobs: 1,
             events: None,
             metrics: None,
+            metrics_listen: None,
             quiet: true,
         }
     }

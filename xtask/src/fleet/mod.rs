@@ -1,0 +1,75 @@
+//! `cargo xtask fleet`: plans on the engines that people have.
+//!
+//! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and the result must
+//! be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary.
+
+mod clips;
+mod slurm;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::steps::{root, step};
+
+/// Pairs in the short run, which is a part of `cargo xtask test`.
+const FEW: usize = 200;
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    visus: PathBuf,
+    pairs: usize,
+    kill_every: Duration,
+}
+
+impl Options {
+    fn short() -> Self {
+        let visus = root().join("target/release/visus");
+        Self { visus, pairs: FEW, kill_every: Duration::from_millis(300) }
+    }
+
+    fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
+        let (mut options, mut words) = (Self::short(), words);
+        while let Some(word) = words.next() {
+            let value = words.next().with_context(|| format!("{word} needs a value"))?;
+            match word.as_str() {
+                "--pairs" => options.pairs = value.parse().context(value)?,
+                "--kill-every" => options.kill_every = Duration::from_secs_f64(value.parse().context(value)?),
+                "--visus" => options.visus = PathBuf::from(&value).canonicalize().context(value)?,
+                _ => bail!("there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// With the options of the command line.
+pub fn run() -> Result<()> {
+    all(&Options::parse(std::env::args().skip(2))?)
+}
+
+/// The short run.
+pub fn check() -> Result<()> {
+    all(&Options::short())
+}
+
+fn all(options: &Options) -> Result<()> {
+    step("slurm", || slurm::check(options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let words = |text: &'static str| text.split(' ').map(str::to_owned);
+        let options = Options::parse(words("--pairs 10000 --kill-every 20")).unwrap();
+        assert_eq!((options.pairs, options.kill_every.as_secs()), (10_000, 20));
+        for wrong in ["--pairs", "--pairs many", "--nothing 1", "--kill-every -1 x"] {
+            assert!(Options::parse(words(wrong)).is_err(), "{wrong}");
+        }
+    }
+}
