@@ -9,7 +9,7 @@ mod faults;
 mod kernels;
 mod session;
 #[cfg(test)]
-mod truth;
+mod kernel_tests;
 
 use std::future::Future;
 use std::pin::pin;
