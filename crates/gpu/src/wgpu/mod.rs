@@ -6,10 +6,10 @@
 //! An adapter that computes on the processor (lavapipe) is for tests: it is used when it is named, and never chosen.
 
 mod faults;
-mod kernels;
-mod session;
 #[cfg(test)]
 mod kernel_tests;
+mod kernels;
+mod session;
 
 use std::future::Future;
 use std::pin::pin;

@@ -24,7 +24,7 @@ use crate::{Server, ToolError};
 pub const RUN_BENCHMARK: Tool = Tool {
     name: "run_benchmark",
     title: "Run the benchmark",
-    description: "Measures scoring speed on synthetic clips of three sizes, per backend. It takes seconds of full load.",
+    description: "Measures scoring speed on synthetic clips of three sizes, per backend. It loads all cores.",
     set: Toolset::Machine,
     hints: READS,
     fields: || FIXED_FIELDS,

@@ -40,7 +40,7 @@ pub const VMAF_SCORE: Tool = Tool {
 pub const VMAF_SCORE_ENCODED: Tool = Tool {
     name: "vmaf_score_encoded",
     title: "Score an encoded video",
-    description: "The same as vmaf_score for encoded files, under an older name. It takes all other arguments of vmaf_score.",
+    description: "vmaf_score for encoded files, under an older name. It takes all its other arguments.",
     set: Toolset::Core,
     hints: READS,
     fields: || Names::Encoded.fields(),

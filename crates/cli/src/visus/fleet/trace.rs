@@ -53,19 +53,23 @@ mod with_collector {
     /// Gives the first span the identity that is in the plan, and others a random one.
     #[derive(Debug)]
     struct PlannedIds {
-        first: Mutex<Option<(TraceId, SpanId)>>,
+        trace: Mutex<Option<TraceId>>,
+        span: Mutex<Option<SpanId>>,
         random: RandomIdGenerator,
+    }
+
+    /// What is planned, the first time.
+    fn once<T>(planned: &Mutex<Option<T>>) -> Option<T> {
+        planned.lock().ok().and_then(|mut planned| planned.take())
     }
 
     impl IdGenerator for PlannedIds {
         fn new_trace_id(&self) -> TraceId {
-            let first = self.first.lock().ok().and_then(|first| *first);
-            first.map_or_else(|| self.random.new_trace_id(), |(trace, _)| trace)
+            once(&self.trace).unwrap_or_else(|| self.random.new_trace_id())
         }
 
         fn new_span_id(&self) -> SpanId {
-            let first = self.first.lock().ok().and_then(|mut first| first.take());
-            first.map_or_else(|| self.random.new_span_id(), |(_, span)| span)
+            once(&self.span).unwrap_or_else(|| self.random.new_span_id())
         }
     }
 
@@ -87,7 +91,12 @@ mod with_collector {
             if std::env::var_os("OTEL_SERVICE_NAME").is_none() {
                 resource = resource.with_service_name("visus");
             }
-            let ids = PlannedIds { first: Mutex::new(first), random: RandomIdGenerator::default() };
+            let (trace, span) = first.unzip();
+            let ids = PlannedIds {
+                trace: Mutex::new(trace),
+                span: Mutex::new(span),
+                random: RandomIdGenerator::default(),
+            };
             let provider = SdkTracerProvider::builder()
                 .with_batch_exporter(exporter)
                 .with_id_generator(ids)

@@ -41,8 +41,7 @@ pub const RUN_COMPARE: Tool = Tool {
 pub const RUN_LADDER: Tool = Tool {
     name: "run_ladder",
     title: "Build a ladder",
-    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality. It returns a JSON, HLS or DASH \
-                  manifest and writes no segments; set background.",
+    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality. It returns a JSON, HLS or DASH manifest, no segments; set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::LADDER,
@@ -67,8 +66,7 @@ pub const RUN_TUNE_PER_SHOT: Tool = Tool {
 pub const VMAF_PER_SHOT: Tool = Tool {
     name: "vmaf_per_shot",
     title: "Guess settings per shot",
-    description: "Guesses a CRF for every shot of raw video or Y4M from texture and motion. It does not encode; \
-                  run_tune_per_shot measures.",
+    description: "Guesses a CRF for every shot of raw video or Y4M from texture and motion; run_tune_per_shot measures.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::PREDICT,
