@@ -36,7 +36,7 @@ impl Options {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
                 "--pairs" => options.pairs = value.parse().context(value)?,
-                "--kill-every" => options.kill_every = Duration::from_secs_f64(value.parse().context(value)?),
+                "--kill-every" => options.kill_every = Duration::try_from_secs_f64(value.parse::<f64>()?)?,
                 "--visus" => options.visus = PathBuf::from(&value).canonicalize().context(value)?,
                 _ => bail!("there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE"),
             }
