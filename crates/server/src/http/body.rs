@@ -36,8 +36,7 @@ pub async fn read(body: Body, patience: Duration, intake: &Intake) -> Result<Byt
         let text = format!("request body did not arrive within {} s", patience.as_secs());
         Err(Answer::error(StatusCode::REQUEST_TIMEOUT, text))
     })?;
-    incoming::check_values(&bytes)
-        .map_err(|text| Answer::error(StatusCode::PAYLOAD_TOO_LARGE, text).classed("request"))?;
+    incoming::check_values(&bytes).map_err(|text| Answer::bad_request(text).classed("request"))?;
     Ok(bytes)
 }
 

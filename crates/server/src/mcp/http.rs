@@ -113,7 +113,7 @@ impl McpService {
             Err(_) => return refused(StatusCode::BAD_REQUEST, -32700, "Parse error: the body broke off"),
         };
         if let Err(text) = crate::incoming::check_values(&bytes) {
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, -32600, &format!("Invalid Request: {text}"));
+            return refused(StatusCode::BAD_REQUEST, -32600, &format!("Invalid Request: {text}"));
         }
         let message = match serde_json::from_slice::<Value>(&bytes) {
             Err(_) => return refused(StatusCode::BAD_REQUEST, -32700, "Parse error"),
