@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use crate::soak::client::Client;
-use crate::steps::{bring, cargo, root};
+use crate::steps::{bring, cargo, root, succeeds};
 
 const TOKEN: &str = "a-token-for-the-image-alone";
 const NAME: &str = "localhost/visus-image-test";
@@ -317,12 +317,6 @@ fn interpreter(file: &[u8]) -> Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-fn succeeds(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?} does not start"))?;
-    ensure!(status.success(), "{command:?} ended with {status}");
-    Ok(())
 }
 
 #[cfg(all(test, target_os = "linux", target_pointer_width = "64", target_endian = "little"))]

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::steps::root;
+use crate::steps::{root, succeeds};
 
 /// The tool that resolves Python packages.
 const RESOLVER: &str = "pip-tools==7.6.2";
@@ -96,12 +96,6 @@ fn python_faults(folder: &str, wanted: &str, locked: &str) -> Vec<String> {
         missing.map(|name| format!("{folder}/requirements.txt does not have {name}; run cargo xtask lock")),
     );
     faults
-}
-
-fn succeeds(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?} does not start"))?;
-    ensure!(status.success(), "{command:?} ended with {status}");
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::{capi, fleet, fuzz, gpu, image, peers, python, readme, soak, supply, tidy, wheel};
 
@@ -155,6 +155,13 @@ fn say_golden() -> Result<()> {
             "!!! VISUS_GOLDEN is not set: figures of golden clips are NOT compared (the built-in ones of the self-test are)"
         ),
     }
+    Ok(())
+}
+
+/// Runs a command that has to succeed.
+pub fn succeeds(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{command:?} does not start"))?;
+    ensure!(status.success(), "{command:?} ended with {status}");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::{Options, clips};
-use crate::steps::{bring, is_required, root};
+use crate::steps::{bring, is_required, root, succeeds};
 
 const PROGRAMS: [(&str, &str); 4] =
     [("munged", "munge"), ("slurmctld", "slurmctld"), ("slurmd", "slurmd"), ("sbatch", "slurm-client")];
@@ -291,12 +291,6 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=visus Nodes={host} Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP
 "
     ))
-}
-
-fn succeeds(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?} does not start"))?;
-    ensure!(status.success(), "{command:?} ended with {status}");
-    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps::root;
+use crate::steps::{root, succeeds};
 
 /// Where the peers stand, and how they are started.
 #[derive(Clone, Debug)]
@@ -71,14 +71,6 @@ fn needs(program: &str, question: &[&str], package: &str) -> Result<()> {
     let _ = Command::new("apt-get").args(["install", "--yes", "--quiet", package]).status();
     if !there() {
         bail!("{program} is missing and could not be installed; install the package {package}");
-    }
-    Ok(())
-}
-
-fn succeeds(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?} does not start"))?;
-    if !status.success() {
-        bail!("{command:?} ended with {status}");
     }
     Ok(())
 }

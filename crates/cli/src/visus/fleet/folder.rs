@@ -39,7 +39,10 @@ impl PlanFolder {
 
     pub fn read_plan(&self) -> Result<Plan> {
         let shown = self.store.shown(PLAN);
-        let text = self.store.get(PLAN)?.with_context(|| format!("there is no plan: no {shown}"))?;
+        let text = self
+            .store
+            .get(PLAN)?
+            .with_context(|| format!("there is no plan: no {shown}; `visus plan` makes one"))?;
         serde_json::from_slice(&text).with_context(|| format!("{shown} is no plan"))
     }
 

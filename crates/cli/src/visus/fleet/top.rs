@@ -33,7 +33,7 @@ pub struct TopArgs {
     #[arg(short, long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub interval: u64,
 
-    /// Print once and end, as where the output is no terminal
+    /// Print once and exit; the default where the output is not a terminal
     #[arg(long)]
     pub once: bool,
 }

@@ -62,7 +62,7 @@ pub struct WorkArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub metrics: Option<PathBuf>,
 
-    /// Answer requests for /metrics at this port of the loopback, or at this address and port
+    /// Serve /metrics on this port of the loopback interface, or on this address and port
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = watch::address)]
     pub metrics_listen: Option<SocketAddr>,
 
