@@ -220,10 +220,7 @@ impl Source for DeviceDecoder {
     }
 
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        if *frame.format() != self.format {
-            let (file, expected, got) = (self.name.clone(), self.format, *frame.format());
-            return Err(ReadError::WrongFrame { file, expected, got });
-        }
+        self.check_frame(frame)?;
         let Some(picture) = self.step()? else { return Ok(false) };
         frame.become_remote(picture);
         Ok(true)

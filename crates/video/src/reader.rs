@@ -99,14 +99,6 @@ impl Reader {
         }
     }
 
-    fn check_frame(&self, frame: &Frame) -> Result<(), ReadError> {
-        if *frame.format() == self.format {
-            return Ok(());
-        }
-        let (file, expected, got) = (self.input.name().to_owned(), self.format, *frame.format());
-        Err(ReadError::WrongFrame { file, expected, got })
-    }
-
     /// Takes one frame by `take`; keeps count, and remembers how it ended.
     fn next(
         &mut self,

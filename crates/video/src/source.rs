@@ -17,6 +17,15 @@ pub trait Source: Send {
     /// What else is known about the video, warnings included.
     fn info(&self) -> &Info;
 
+    /// Whether a frame can take this source's pictures.
+    fn check_frame(&self, frame: &Frame) -> Result<(), ReadError> {
+        let (expected, got) = (*self.format(), *frame.format());
+        if expected == got {
+            return Ok(());
+        }
+        Err(ReadError::WrongFrame { file: self.name().to_owned(), expected, got })
+    }
+
     /// Frames taken so far, read or skipped: the index of the next frame.
     fn frames_read(&self) -> u64;
 

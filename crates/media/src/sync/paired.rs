@@ -79,10 +79,7 @@ impl Source for Paired {
     }
 
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        if *frame.format() != self.format {
-            let (file, expected, got) = (self.name.clone(), self.format, *frame.format());
-            return Err(ReadError::WrongFrame { file, expected, got });
-        }
+        self.check_frame(frame)?;
         let Some(mut given) = self.next()? else { return Ok(false) };
         match &mut self.converter {
             Some(converter) => converter.apply(&given, frame),

@@ -109,10 +109,7 @@ impl Source for Clip {
     }
 
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        if *frame.format() != self.format {
-            let (file, expected, got) = (self.name.clone(), self.format, *frame.format());
-            return Err(ReadError::WrongFrame { file, expected, got });
-        }
+        self.check_frame(frame)?;
         if self.next == self.frames {
             return Ok(false);
         }
