@@ -64,6 +64,14 @@ pub struct Finished {
     pub stderr: String,
 }
 
+/// How a process with this code ended, as a predicate: "was killed by signal 9", "ended with exit code 3".
+pub fn describe_end(code: i32) -> String {
+    match code {
+        ..0 => format!("was killed by signal {}", code.unsigned_abs()),
+        _ => format!("ended with exit code {code}"),
+    }
+}
+
 /// Why it did not.
 #[derive(Debug)]
 pub enum RunError {

@@ -35,7 +35,10 @@ fn code_and_output_come_back() {
 
 #[test]
 fn a_signal_is_a_negative_code() {
-    assert_eq!(run_shell("kill -SEGV $$").unwrap().code, -11);
+    let code = run_shell("kill -SEGV $$").unwrap().code;
+    assert_eq!(code, -11);
+    assert_eq!(describe_end(code), "was killed by signal 11");
+    assert_eq!(describe_end(3), "ended with exit code 3");
 }
 
 #[test]

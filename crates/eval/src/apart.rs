@@ -107,6 +107,7 @@ fn ended(finished: &Finished) -> ApartError {
     if starved {
         return ApartError::OutOfMemory;
     }
-    let last = finished.stderr.lines().last().unwrap_or_default();
-    ApartError::Failed(format!("its process ended with {}: {last}", finished.code))
+    let end = format!("its process {}", visus_child::describe_end(finished.code));
+    let last = finished.stderr.lines().last().filter(|line| !line.trim().is_empty());
+    ApartError::Failed(last.map_or(end.clone(), |line| format!("{end}: {line}")))
 }

@@ -203,7 +203,9 @@ impl Decoder {
         match self.first_damage(&words) {
             Some(damage) if !self.forgive => Some(damage),
             _ if whole => None,
-            _ => Some(first_error(&words).unwrap_or_else(|| format!("ffmpeg ended with {code}"))),
+            _ => Some(
+                first_error(&words).unwrap_or_else(|| format!("ffmpeg {}", visus_child::describe_end(code))),
+            ),
         }
     }
 

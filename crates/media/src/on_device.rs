@@ -170,7 +170,7 @@ impl DeviceDecoder {
         let finished = self.stream.finish();
         match first_damage(&finished.stderr) {
             Some(damage) => Err(damage),
-            None if finished.code != 0 => Err(format!("ffmpeg ended with {}", finished.code)),
+            None if finished.code != 0 => Err(format!("ffmpeg {}", visus_child::describe_end(finished.code))),
             None => self.decoder.end().map_err(|error| error.to_string()),
         }
     }

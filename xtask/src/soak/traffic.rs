@@ -272,7 +272,7 @@ impl<'a> Traffic<'a> {
 /// Whether an error is about a program that was started and ended before it was done. No other is excused by a kill.
 fn is_of_a_child(error: &str) -> bool {
     const WORDS: [&str; 7] =
-        ["ffmpeg", "ffprobe", "encode failed", "signal", "no reason was given", "worker", "the process"];
+        ["ffmpeg", "ffprobe", "encode failed", "no reason was given", "worker", "process", "by signal"];
     WORDS.iter().any(|word| error.contains(word))
 }
 
