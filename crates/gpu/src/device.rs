@@ -1,6 +1,7 @@
 //! What every kind of device offers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use visus_metrics::device::DeviceTask;
 use visus_video::{Allocator, Format, SharedFrame};
@@ -104,6 +105,9 @@ pub trait Session: Send {
 
     /// Whether the oldest batch is done, so that [`collect`](Self::collect) does not wait.
     fn is_done(&mut self) -> Result<bool, DeviceError>;
+
+    /// Waits for the oldest batch, about this long at most where the device is slow. Says whether it is done.
+    fn wait(&mut self, patience: Duration) -> Result<bool, DeviceError>;
 
     /// Waits for the oldest batch; `None` if none is in flight.
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError>;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use visus_video::{Format, SharedFrame};
 
@@ -338,6 +339,12 @@ impl Session for CudaSession {
 
     fn is_done(&mut self) -> Result<bool, DeviceError> {
         self.busy.front().map_or(Ok(true), |slot| slot.done.has_passed())
+    }
+
+    /// A batch takes milliseconds, and the driver's own wait costs least.
+    fn wait(&mut self, _patience: Duration) -> Result<bool, DeviceError> {
+        self.busy.front().map_or(Ok(()), |slot| slot.done.wait())?;
+        Ok(true)
     }
 
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError> {

@@ -48,7 +48,7 @@ fn run(
     totals: &[u64],
     groups: [u32; 3],
 ) -> Left {
-    let Shared { device, queue, kernels, faults } = shared;
+    let Shared { device, queue, kernels, faults, .. } = shared;
     let pipeline = faults.guard(device, "compile", 0, || kernels.compile(device, text, entry)).unwrap();
     let header: [u32; 4] = [BASE, TOTALS, 0, 0];
     let bytes = [bytemuck::cast_slice(&header), arguments.bytes(), &[0; 1024]].concat();

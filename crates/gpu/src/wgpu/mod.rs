@@ -9,11 +9,16 @@ mod faults;
 #[cfg(test)]
 mod kernel_tests;
 mod kernels;
+mod pace;
+mod pieces;
 mod session;
+mod slot;
+mod upload;
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use visus_metrics::device::DeviceTask;
@@ -25,6 +30,7 @@ use crate::error::DeviceError;
 use crate::work::Work;
 use faults::Faults;
 use kernels::Kernels;
+use pace::Pace;
 use session::WgpuSession;
 
 /// What the kernels need of an adapter.
@@ -155,6 +161,9 @@ struct Shared {
     queue: wgpu::Queue,
     kernels: Kernels,
     faults: Faults,
+    pace: Mutex<Pace>,
+    /// How many there were.
+    submissions: AtomicU64,
 }
 
 impl WgpuDevice {
@@ -180,7 +189,9 @@ impl WgpuDevice {
             .map_err(|error| DeviceError::Driver { step: "open the adapter", reason: error.to_string() })?;
         let faults = Faults::watch(&device);
         let kernels = Kernels::new(&device);
-        Ok(Self { info, is_software, shared: Arc::new(Shared { device, queue, kernels, faults }) })
+        let (pace, submissions) = (Mutex::default(), AtomicU64::new(0));
+        let shared = Shared { device, queue, kernels, faults, pace, submissions };
+        Ok(Self { info, is_software, shared: Arc::new(shared) })
     }
 
     /// Opens an adapter and tests it, unless it has passed with this driver before; what has passed is remembered in the
@@ -198,6 +209,12 @@ impl WgpuDevice {
     /// Whether it computes on the processor.
     pub fn is_software(&self) -> bool {
         self.is_software
+    }
+
+    /// How many submissions there were, of all sessions.
+    #[doc(hidden)]
+    pub fn submissions(&self) -> u64 {
+        self.shared.submissions.load(Ordering::Relaxed)
     }
 
     /// Gives the device up, as a driver does when it resets: everything after this fails.
