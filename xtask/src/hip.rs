@@ -1,31 +1,32 @@
-//! `cargo xtask hip`: compiles the CUDA sources for an AMD GPU with hipRTC, unchanged.
+//! `cargo xtask hip`, also a step of `cargo xtask test`: compiles the CUDA sources for an AMD GPU with hipRTC, unchanged.
 //!
-//! A check alone: nothing is kept, no backend uses it, and `cargo xtask test` does not run it. No machine here has an AMD
-//! GPU, so what the compiled kernels compute was never seen; such GPUs are served by Vulkan.
+//! A check alone: nothing is kept, and no backend uses it. No machine here has an AMD GPU, so what the compiled kernels
+//! compute was never seen; such GPUs are served by Vulkan.
 
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::gpu::{HEADER, SOURCES, run_quietly};
 use crate::steps;
 
+/// The library, and Debian's package of it.
+const LIBRARY: &str = "libamdhip64.so.5";
+const PACKAGE: &str = "libamdhip64-5";
+
 /// RDNA 2. Its wavefronts have 32 lanes, as the kernels assume.
 const ARCHITECTURE: &str = "gfx1030";
 
-/// Calls hipRTC, which is a library: architecture, header and source. HIP's shuffles take no mask of lanes.
+/// Calls hipRTC, which is a library: its name, architecture, header and source. HIP's shuffles take no mask of lanes.
 const COMPILE: &str = r#"
 import ctypes, pathlib, sys
-architecture, header, source = sys.argv[1:]
+library, architecture, header, source = sys.argv[1:]
 shuffles = b"""
 #define __shfl_xor_sync(mask, value, distance) __shfl_xor(value, distance)
 #define __shfl_up_sync(mask, value, distance) __shfl_up(value, distance)
 #define __shfl_down_sync(mask, value, distance) __shfl_down(value, distance)
 """
-try:
-    hiprtc = ctypes.CDLL("libamdhip64.so.5")
-except OSError as error:
-    sys.exit(f"hipRTC is not there (Debian: apt-get install libamdhip64-5): {error}")
+hiprtc = ctypes.CDLL(library)
 program = ctypes.c_void_p()
 headers = (ctypes.c_char_p * 1)(shuffles + pathlib.Path(header).read_bytes())
 names = (ctypes.c_char_p * 1)(pathlib.Path(header).name.encode())
@@ -41,11 +42,34 @@ if hiprtc.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(opt
     sys.exit(log.value.decode())
 "#;
 
+/// A step of the full check: where hipRTC is not there and cannot be installed, it says so. `VISUS_REQUIRE=hip` makes that
+/// an error.
+pub fn check() -> Result<()> {
+    if !is_there() && !(steps::install(PACKAGE) && is_there()) {
+        let text = format!("hipRTC ({LIBRARY}) is not there, and {PACKAGE} could not be installed");
+        if steps::is_required("hip") {
+            bail!("{text}, and VISUS_REQUIRE names hip");
+        }
+        eprintln!("!!! {text}: the CUDA sources are NOT compiled for AMD GPUs");
+        return Ok(());
+    }
+    run()
+}
+
+/// Whether the library can be loaded.
+fn is_there() -> bool {
+    let load = format!("import ctypes; ctypes.CDLL('{LIBRARY}')");
+    Command::new("python3").args(["-c", &load]).output().is_ok_and(|output| output.status.success())
+}
+
 pub fn run() -> Result<()> {
+    if !is_there() {
+        bail!("hipRTC ({LIBRARY}) is not there: install it (Debian: apt-get install {PACKAGE})");
+    }
     let kernels = steps::root().join("crates/gpu/kernels");
     for source in SOURCES {
         let mut python = Command::new("python3");
-        python.args(["-c", COMPILE, ARCHITECTURE]).arg(kernels.join(HEADER));
+        python.args(["-c", COMPILE, LIBRARY, ARCHITECTURE]).arg(kernels.join(HEADER));
         python.arg(kernels.join(format!("{source}.cu")));
         run_quietly(&mut python).with_context(|| format!("{source}.cu"))?;
     }

@@ -162,8 +162,9 @@ struct Shared {
     kernels: Kernels,
     faults: Faults,
     pace: Mutex<Pace>,
-    /// How many there were.
+    /// How many there were, and how many of a session were on the device at once, at most.
     submissions: AtomicU64,
+    most_outstanding: AtomicU64,
 }
 
 impl WgpuDevice {
@@ -189,8 +190,8 @@ impl WgpuDevice {
             .map_err(|error| DeviceError::Driver { step: "open the adapter", reason: error.to_string() })?;
         let faults = Faults::watch(&device);
         let kernels = Kernels::new(&device);
-        let (pace, submissions) = (Mutex::default(), AtomicU64::new(0));
-        let shared = Shared { device, queue, kernels, faults, pace, submissions };
+        let (pace, [submissions, most_outstanding]) = (Mutex::default(), [0; 2].map(AtomicU64::new));
+        let shared = Shared { device, queue, kernels, faults, pace, submissions, most_outstanding };
         Ok(Self { info, is_software, shared: Arc::new(shared) })
     }
 
@@ -211,10 +212,10 @@ impl WgpuDevice {
         self.is_software
     }
 
-    /// How many submissions there were, of all sessions.
+    /// How many submissions there were, of all sessions, and how many of a session were on the device at once, at most.
     #[doc(hidden)]
-    pub fn submissions(&self) -> u64 {
-        self.shared.submissions.load(Ordering::Relaxed)
+    pub fn submissions(&self) -> [u64; 2] {
+        [&self.shared.submissions, &self.shared.most_outstanding].map(|count| count.load(Ordering::Relaxed))
     }
 
     /// Gives the device up, as a driver does when it resets: everything after this fails.

@@ -198,6 +198,7 @@ impl WgpuSession {
         })??;
         let cost = pieces.iter().map(|piece| piece.cost).sum();
         self.outstanding.push_back(Submission { cost, is_first_use, start, end });
+        self.shared.most_outstanding.fetch_max(self.outstanding.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
