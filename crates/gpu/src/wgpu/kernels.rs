@@ -1,4 +1,4 @@
-//! The kernels: WGSL put together from the pieces in `kernels/wgsl`, compiled when a session first needs them.
+//! The kernels: WGSL put together from the pieces in `kernels/wgsl`, compiled when they are first submitted.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -65,12 +65,10 @@ impl WgpuSession {
             .ok_or_else(|| DeviceError::Budget { needed: Layout::new(&work, 1).total, allowed })?;
         let alignment = device_limits.min_storage_buffer_offset_alignment as usize;
         let argument_stride = (HEADER + ARGUMENTS).next_multiple_of(alignment.max(4));
-        let launches = launches(&work, &layout, &vec![MotionPlaces::default(); layout.batch]);
-        for launch in &launches {
-            shared.kernels.pipeline(&shared.device, &shared.faults, launch.kernel)?;
-        }
+        // Kernels are compiled when they are first submitted: whoever cancels does not wait for all of them.
+        let launches = launches(&work, &layout, &vec![MotionPlaces::default(); layout.batch]).len();
         let free = (0..slots)
-            .map(|_| Slot::new(&shared, &layout, launches.len(), argument_stride))
+            .map(|_| Slot::new(&shared, &layout, launches, argument_stride))
             .collect::<Result<_, _>>()?;
         let (busy, outstanding) = (VecDeque::new(), VecDeque::new());
         Ok(Self { shared, work, layout, argument_stride, free, busy, outstanding, last_end: None })
