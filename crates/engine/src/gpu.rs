@@ -64,6 +64,11 @@ impl Gpu {
         Self { device, device_bytes: Limits::default().device_bytes }
     }
 
+    /// Whether it is still there. One that was lost must be opened anew.
+    pub fn is_usable(&self) -> bool {
+        self.device.is_usable()
+    }
+
     /// Bytes of device memory that a run may take.
     pub fn with_device_bytes(self, device_bytes: usize) -> Self {
         Self { device_bytes, ..self }

@@ -52,6 +52,11 @@ pub trait Device: Send + Sync {
     /// Memory for frames that the device copies from without help of the processor.
     fn allocator(&self) -> Arc<dyn Allocator>;
 
+    /// Whether it is still there. One that was lost must be opened anew.
+    fn is_usable(&self) -> bool {
+        true
+    }
+
     /// Whether it has kernels for a metric.
     fn takes(&self, _task: &DeviceTask) -> bool {
         true

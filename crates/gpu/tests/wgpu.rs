@@ -220,6 +220,8 @@ fn a_lost_device_is_an_error() {
     let ended = session.collect().and_then(|_| session.submit(vec![job(&clip, 1)]));
     assert!(matches!(ended, Err(DeviceError::Lost { .. } | DeviceError::Driver { .. })), "{ended:?}");
     assert!(device.session(&work, Limits::default()).is_err());
+    assert!(!device.is_usable(), "whoever keeps it knows that it has to be opened anew");
+    assert!(opened().unwrap().unwrap().is_usable());
 }
 
 /// What has been submitted cannot be called back, so little is; the rest of a batch goes with its session.

@@ -79,11 +79,14 @@ pub fn adapters(api: Api) -> Vec<AdapterInfo> {
 
 /// The number of the adapter that is used when none is named: a discrete GPU before an integrated one, software last.
 pub fn first(api: Api) -> Option<AdapterInfo> {
-    let rank = |adapter: &AdapterInfo| (adapter.lacks.is_some(), adapter.info.architecture != DISCRETE);
-    let mut found = adapters(api);
-    // The sort is stable: adapters of one kind keep their order.
-    found.sort_by_key(|adapter| (adapter.is_software, rank(adapter)));
-    found.into_iter().next()
+    best(adapters(api))
+}
+
+fn best(found: Vec<AdapterInfo>) -> Option<AdapterInfo> {
+    // Among equals the first one is the least.
+    found.into_iter().min_by_key(|adapter| {
+        (adapter.is_software, adapter.lacks.is_some(), adapter.info.architecture != DISCRETE)
+    })
 }
 
 const DISCRETE: &str = "discrete GPU";
@@ -235,6 +238,10 @@ impl Device for WgpuDevice {
         Arc::new(OrdinaryMemory)
     }
 
+    fn is_usable(&self) -> bool {
+        self.shared.faults.check("look at the device").is_ok()
+    }
+
     fn takes(&self, task: &DeviceTask) -> bool {
         matches!(task, DeviceTask::Vif(_) | DeviceTask::Adm(_) | DeviceTask::Motion(_))
     }
@@ -257,6 +264,37 @@ impl Allocator for OrdinaryMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn adapter(index: usize, architecture: &str, lacks: Option<&str>) -> AdapterInfo {
+        let info = DeviceInfo {
+            api: "vulkan",
+            index,
+            name: "adapter".to_owned(),
+            memory: 1 << 30,
+            driver: "driver 1".to_owned(),
+            architecture: architecture.to_owned(),
+        };
+        AdapterInfo { info, is_software: architecture == "software", lacks: lacks.map(str::to_owned) }
+    }
+
+    #[test]
+    fn software_comes_last_and_a_discrete_gpu_first() {
+        let all = [
+            adapter(0, "software", None),
+            adapter(1, "integrated GPU", None),
+            adapter(2, DISCRETE, Some("64-bit integers")),
+            adapter(3, DISCRETE, None),
+            adapter(4, DISCRETE, None),
+        ];
+        let chosen = |of: &[usize]| {
+            best(of.iter().map(|n| all[*n].clone()).collect()).map(|adapter| adapter.info.index)
+        };
+        assert_eq!(chosen(&[0, 1, 2, 3, 4]), Some(3), "of two alike the first");
+        assert_eq!(chosen(&[0, 1, 2]), Some(1), "what cannot be used is worth less than what can");
+        assert_eq!(chosen(&[0, 2]), Some(2), "the reason is of more use than a software adapter's score");
+        assert_eq!(chosen(&[0]), Some(0), "it can be named");
+        assert_eq!(chosen(&[]), None);
+    }
 
     #[test]
     fn what_an_adapter_lacks_is_named() {
