@@ -247,7 +247,7 @@ impl Session for WgpuSession {
         self.busy.len()
     }
 
-    /// Pictures are copied here and now, so none is held.
+    /// Pictures are copied here and now, so none is held. The rest begins with the next look at the device.
     fn submit(&mut self, pairs: Vec<PairJob>) -> Result<(), DeviceError> {
         self.check(&pairs)?;
         let Some(mut slot) = self.free.pop() else {
@@ -259,7 +259,7 @@ impl Session for WgpuSession {
         let launches = launches(&self.work, &self.layout, &places);
         slot.begin(pairs.iter().map(PairJob::history).collect(), Pieces::new(launches, pairs.len()));
         self.busy.push_back(slot);
-        self.advance()
+        Ok(())
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {

@@ -200,8 +200,8 @@ fn bands(chance: &mut Chance, [width, height]: [usize; 2], bits: u32) -> Bands {
     let most = (1i64 << bits) - 1;
     for n in 0..width * height {
         let mut number = || {
-            let size = if chance.next() % 4 == 0 { most } else { chance.bits(bits) as i64 };
-            if chance.next() % 2 == 0 { size } else { -size }
+            let size = if chance.next().is_multiple_of(4) { most } else { chance.bits(bits) as i64 };
+            if chance.next().is_multiple_of(2) { size } else { -size }
         };
         let reference = [number(), number(), number()];
         let other = [number(), number(), number()];

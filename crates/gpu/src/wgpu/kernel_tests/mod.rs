@@ -171,7 +171,7 @@ impl Picture {
                 let reference = Self::new(chance, size, either);
                 let opposite = |chance: &mut Chance, n: usize| {
                     let sample = u64::from(reference.samples[n]);
-                    if chance.next() % 8 == 0 { sample } else { most - sample }
+                    if chance.next().is_multiple_of(8) { sample } else { most - sample }
                 };
                 let distorted = Self::new(chance, size, opposite);
                 [reference, distorted]

@@ -140,7 +140,7 @@ fn later_scales() {
             let most: i64 = if scale.read == 2 { 22_930 } else { 1_400_000_000 };
             let mut number = || match look {
                 Look::Extreme => {
-                    if chance.next() % 2 == 0 {
+                    if chance.next().is_multiple_of(2) {
                         -most
                     } else {
                         most - 1
