@@ -3,7 +3,9 @@
 //!
 //! Pictures are noise, extremes, near copies and nearly flat ones, of odd sizes, with rubbish behind their rows.
 
+mod adapters;
 mod mask;
+mod mask_formats;
 mod motion;
 mod steps;
 mod total;

@@ -124,6 +124,10 @@ fn first_scale() {
     }
 }
 
+/// Of later scales. Paler stands for a few coarse values, which are filtered to exact halves.
+const SHAPES: [([usize; 2], Look); 4] =
+    [([67, 35], Look::Noise), ([126, 18], Look::Extreme), ([33, 20], Look::Flat), ([61, 21], Look::Paler)];
+
 /// The second scale reads 16-bit coefficients and does not round down the columns; the third and fourth read 32-bit ones
 /// and differ in what the rows drop.
 #[test]
@@ -134,7 +138,7 @@ fn later_scales() {
     let third = Scale { kernel: Kernel::Wavelet2, read: 4, ..second };
     let shifts = [[0, 15], [16, 16], [16, 15]];
     for (scale, shifts) in [second, Scale { along: 16, ..third }, third].into_iter().zip(shifts) {
-        for (size, look) in [([67, 35], Look::Noise), ([126, 18], Look::Extreme), ([33, 20], Look::Flat)] {
+        for (size, look) in SHAPES {
             let shape = Picture::empty(size[0], size[1]);
             // As large as the scale before can make them; what they become just fits 32 bits.
             let most: i64 = if scale.read == 2 { 22_930 } else { 1_400_000_000 };
@@ -147,6 +151,8 @@ fn later_scales() {
                     }
                 }
                 Look::Flat => chance.next() as i64 % 2 - 1,
+                Look::Paler if scale.read == 2 => (chance.next() as i64 % 5 - 2) << 13,
+                Look::Paler => (chance.next() as i64 % 3 - 1) << 30,
                 _ => (chance.next() % (2 * most as u64)) as i64 - most,
             };
             let pair = [0; 2].map(|_| (0..shape.samples.len()).map(|_| number()).collect::<Vec<i64>>());

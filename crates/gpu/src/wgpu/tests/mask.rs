@@ -1,5 +1,6 @@
 //! ADM's decoupling, weights (CSF), contrast masking and cubes: the nine sums of every row, in both number formats.
 
+use super::mask_formats::{Format, Long, Short, wrapped};
 use super::{BASE, Chance, TOTALS, launch, places, shared};
 use crate::arguments::{BAND_SUMS, Mask};
 use crate::schedule::{Arguments, Kernel};
@@ -17,96 +18,6 @@ struct Decoupled {
     reference: [i64; 3],
     restored: [i64; 3],
     additive: [i64; 3],
-}
-
-/// The arithmetic of a number format.
-trait Format {
-    /// What is restored of a coefficient before gain is allowed for: a share of it, rounded to 15 bits.
-    fn share(o: i64, t: i64) -> i64;
-    /// What a coefficient adds to the threshold of its neighbours, and to its own.
-    fn spread(value: i64, weight: i64, band: usize) -> [i64; 2];
-    /// Its weighted size, and the threshold in the same unit.
-    fn weighted(value: i64, weight: i64) -> i64;
-    fn lifted(threshold: i64, band: usize) -> i64;
-    fn energy(value: i64, arguments: &Mask) -> u64;
-}
-
-struct Short;
-struct Long;
-
-/// Numbers that C keeps in 32 bits.
-fn wrapped(number: i64) -> i64 {
-    i64::from(number as i32)
-}
-
-fn short(number: i64) -> i64 {
-    i64::from(number as i16)
-}
-
-impl Format for Short {
-    fn share(o: i64, t: i64) -> i64 {
-        if o == 0 {
-            return 32768;
-        }
-        (((1 << 30) / o * t + (1 << 14)) >> 15).clamp(0, 32768)
-    }
-
-    fn spread(value: i64, weight: i64, band: usize) -> [i64; 2] {
-        let (half, shift) = [(1 << 14, 15), (1 << 14, 15), (65535, 17)][band];
-        let size = short(wrapped(value * weight + half) >> shift).abs();
-        // A thirtieth and a fifteenth.
-        [4369, 8738].map(|factor| short((factor * size + 2048) >> 12))
-    }
-
-    fn weighted(value: i64, weight: i64) -> i64 {
-        wrapped(wrapped(value * weight).abs())
-    }
-
-    fn lifted(threshold: i64, band: usize) -> i64 {
-        threshold << [10, 10, 12][band]
-    }
-
-    fn energy(value: i64, _: &Mask) -> u64 {
-        value.unsigned_abs().pow(3)
-    }
-}
-
-impl Format for Long {
-    /// By the 15 leading bits of the reference's coefficient, rounded.
-    fn share(o: i64, t: i64) -> i64 {
-        if o == 0 {
-            return 32768;
-        }
-        let mut shift = 0;
-        while o.abs() >> shift > 32767 {
-            shift += 1;
-        }
-        let leading = (o.abs() + ((1 << shift) >> 1)) >> shift;
-        let quotient = i128::from((1 << 30) / leading * o.signum()) * i128::from(t) + (1 << (14 + shift));
-        (quotient >> (15 + shift)).clamp(0, 32768) as i64
-    }
-
-    fn spread(value: i64, weight: i64, _: usize) -> [i64; 2] {
-        let size = Self::weighted(value, weight);
-        // A thirtieth and a fifteenth of 2^32; libvmaf subtracts the half that it means to add.
-        [143_165_577, 286_331_153].map(|factor| (factor * size - (1 << 31)) >> 32)
-    }
-
-    fn weighted(value: i64, weight: i64) -> i64 {
-        wrapped((value * weight + (1 << 27)) >> 28).abs()
-    }
-
-    fn lifted(threshold: i64, _: usize) -> i64 {
-        threshold
-    }
-
-    /// libvmaf adds a whole unit to the square where it means a half.
-    fn energy(value: i64, arguments: &Mask) -> u64 {
-        let (square, cube) = (arguments.energy_square_shift, arguments.energy_cube_shift);
-        let size = u128::from(value.unsigned_abs());
-        let squared = (size * size + (1 << square)) >> square;
-        ((squared * size + (1 << (cube - 1))) >> cube) as u64
-    }
 }
 
 impl Bands {
@@ -200,7 +111,12 @@ fn bands(chance: &mut Chance, [width, height]: [usize; 2], bits: u32) -> Bands {
     let most = (1i64 << bits) - 1;
     for n in 0..width * height {
         let mut number = || {
-            let size = if chance.next().is_multiple_of(4) { most } else { chance.bits(bits) as i64 };
+            // Among them the largest, and multiples of 2^20, which are weighted to exact halves.
+            let size = match chance.next() % 4 {
+                0 => most,
+                1 if bits > 20 => (chance.bits(bits) >> 20 << 20) as i64,
+                _ => chance.bits(bits) as i64,
+            };
             if chance.next().is_multiple_of(2) { size } else { -size }
         };
         let reference = [number(), number(), number()];
