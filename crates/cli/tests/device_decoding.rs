@@ -110,6 +110,32 @@ fn pictures_of_the_device_are_those_of_ffmpeg() {
     }
 }
 
+/// Streams that begin anew every 33 pictures are shared by several decoders; one decoder, and ffmpeg, give the same pictures.
+#[test]
+fn several_engines_share_a_stream() {
+    let long = ["-frames:v", "100", "-vf", "scale=96:64", "-g", "33", "-bf", "3", "-pix_fmt", "yuv420p"];
+    let x264 = ["-c:v", "libx264", "-preset", "veryfast", "-sc_threshold", "0"];
+    let x265 = [
+        "-c:v",
+        "libx265",
+        "-preset",
+        "ultrafast",
+        "-x265-params",
+        "log-level=error:open-gop=0:repeat-headers=1:keyint=33:min-keyint=33:scenecut=0",
+    ];
+    for (name, words) in [("long-h264.mp4", &x264[..]), ("long-hevc.mkv", &x265[..])] {
+        let reference = clip(&format!("ref-{name}"), &[words, &long, &["-crf", "10"]].concat());
+        let distorted = clip(&format!("dis-{name}"), &[words, &long, &["-crf", "40"]].concat());
+        let pair = [&*reference, &*distorted];
+        let cpu = essence(&report(pair, "cpu", (&[], "")));
+        for fault in ["", "one-engine"] {
+            let cuda = report(pair, "cuda", (ALL, fault));
+            assert_eq!(cuda["media"]["distorted"]["decoded_by"], "nvdec (cuda:0)", "{name} {fault}");
+            assert_eq!(essence(&cuda), cpu, "{name} {fault}");
+        }
+    }
+}
+
 #[test]
 fn what_the_device_cannot_decode_is_ffmpegs_with_the_reason() {
     let words = ["-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", "-crf"];
