@@ -4,6 +4,7 @@
 //! The device is the emulated driver of `visus-gpu`'s tests with a video library beside it, both compiled here.
 #![cfg(target_os = "linux")]
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -59,8 +60,14 @@ fn visus(pair: [&Path; 2], backend: &str, (libraries, fault): (&[&str], &str)) -
         .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
         .env("VISUS_CACHE_DIR", folder())
         .env("VISUS_FAKE_NVDEC", fault)
+        .env("VISUS_DECODERS", DECODERS.get())
         .output()
         .unwrap()
+}
+
+thread_local! {
+    /// How many decoders share a stream; empty for as many as pay.
+    static DECODERS: Cell<&'static str> = const { Cell::new("") };
 }
 
 fn report(pair: [&Path; 2], backend: &str, how: (&[&str], &str)) -> Value {
@@ -123,16 +130,21 @@ fn several_engines_share_a_stream() {
         "-x265-params",
         "log-level=error:open-gop=0:repeat-headers=1:keyint=33:min-keyint=33:scenecut=0",
     ];
-    for (name, words) in [("long-h264.mp4", &x264[..]), ("long-hevc.mkv", &x265[..])] {
+    for (name, words) in [("long-h264.mp4", &x264[..]), ("long-hevc.mp4", &x265[..])] {
         let reference = clip(&format!("ref-{name}"), &[words, &long, &["-crf", "10"]].concat());
         let distorted = clip(&format!("dis-{name}"), &[words, &long, &["-crf", "40"]].concat());
         let pair = [&*reference, &*distorted];
         let cpu = essence(&report(pair, "cpu", (&[], "")));
-        for fault in ["", "one-engine"] {
-            let cuda = report(pair, "cuda", (ALL, fault));
-            assert_eq!(cuda["media"]["distorted"]["decoded_by"], "nvdec (cuda:0)", "{name} {fault}");
-            assert_eq!(essence(&cuda), cpu, "{name} {fault}");
+        for decoders in ["1", "3"] {
+            DECODERS.set(decoders);
+            let cuda = report(pair, "cuda", (ALL, ""));
+            assert_eq!(cuda["media"]["distorted"]["decoded_by"], "nvdec (cuda:0)", "{name} {decoders}");
+            assert_eq!(essence(&cuda), cpu, "{name} {decoders}");
         }
+        DECODERS.set("many");
+        let cuda = report(pair, "cuda", (ALL, ""));
+        let told = cuda["media"]["distorted"]["not_decoded_on_device"].as_str().unwrap_or_default();
+        assert!(told.contains("VISUS_DECODERS is 'many'"), "{told}");
     }
 }
 

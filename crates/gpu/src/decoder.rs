@@ -68,6 +68,6 @@ pub trait VideoDecoder: Send {
 pub struct VideoStream {
     pub codec: VideoCodec,
     pub format: Format,
-    /// Whether the caller knows how many pictures there are, and compares: only then several engines share the stream.
-    pub is_counted: bool,
+    /// How many pictures there are, if the caller knows and compares: only then several engines share the stream.
+    pub pictures: Option<u64>,
 }

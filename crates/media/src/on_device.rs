@@ -57,7 +57,7 @@ impl DeviceDecoder {
         let codec = suits(probe, options)?;
         let format = probe.format(options.upright).map_err(|error| error.to_string())?;
         let decoder = device
-            .decoder(&VideoStream { codec, format, is_counted: probe.counted })
+            .decoder(&VideoStream { codec, format, pictures: probe.frames.filter(|_| probe.counted) })
             .map_err(|error| error.to_string())?;
         let args = arguments(probe, codec);
         let command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(probe.opening.access()));

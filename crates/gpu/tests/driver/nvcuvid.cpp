@@ -1,7 +1,7 @@
 // NVIDIA's video library (libnvcuvid.so.1) for tests, beside the emulated driver: the stream is collected, ffmpeg decodes it
 // when it ends, and every picture is delivered as the real library does it: coded size, U and V interleaved, samples of 10
 // bits in the upper bits of 16. VISUS_FAKE_NVDEC makes it fail: "no-codec", "damaged" (the status of the fifth picture),
-// "fields", "changes" (another size after the fifth picture), "short" (the last picture is lost), "one-engine".
+// "fields", "changes" (another size after the fifth picture), "short" (the last picture is lost).
 
 #include <cstdint>
 #include <cstdio>
@@ -85,7 +85,7 @@ extern "C" {
 
 CUresult cuvidGetDecoderCaps(Caps* caps) {
     caps->supported = !fails("no-codec") && caps->codec != 11;
-    caps->engines = fails("one-engine") ? 1 : 7;
+    caps->engines = 7;
     caps->formats = 3;
     caps->max_width = caps->max_height = 4096;
     caps->max_blocks = 65536;
