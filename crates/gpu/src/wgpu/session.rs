@@ -1,24 +1,24 @@
 //! Batches in flight. A batch goes to the device in several submissions ([`Pieces`]), each as long as the device's
 //! [`Pace`] allows, and few of them at once: what has not been submitted is dropped with the session.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use visus_video::Format;
 use wgpu::{MapMode, PollType};
 
 use super::Shared;
 use super::pace::Pace;
 use super::pieces::{Piece, Pieces};
 use super::slot::{ARGUMENTS, BASE, HEADER, Slot, State};
-use super::upload::Upload;
+use super::upload::upload;
 use crate::arguments::MAX_BATCH;
 use crate::device::{Limits, PairJob, Session};
 use crate::error::DeviceError;
 use crate::layout::Layout;
 use crate::schedule::{self, Addresses, Launch, MotionPlaces};
+use crate::slots::{Slots, check, place_pictures, sums_of};
 use crate::sums::PairSums;
 use crate::work::Work;
 
@@ -34,9 +34,8 @@ pub struct WgpuSession {
     layout: Layout,
     /// From one launch's arguments to the next.
     argument_stride: usize,
-    free: Vec<Slot>,
-    /// Oldest first; submissions follow their order.
-    busy: VecDeque<Slot>,
+    /// Submissions follow the order of those in flight.
+    slots: Slots<Slot>,
     outstanding: VecDeque<Submission>,
     /// When the last submission ended.
     last_end: Option<Instant>,
@@ -67,29 +66,9 @@ impl WgpuSession {
         let argument_stride = (HEADER + ARGUMENTS).next_multiple_of(alignment.max(4));
         // Kernels are compiled when they are first submitted: whoever cancels does not wait for all of them.
         let launches = launches(&work, &layout, &vec![MotionPlaces::default(); layout.batch]).len();
-        let free = (0..slots)
-            .map(|_| Slot::new(&shared, &layout, launches, argument_stride))
-            .collect::<Result<_, _>>()?;
-        let (busy, outstanding) = (VecDeque::new(), VecDeque::new());
-        Ok(Self { shared, work, layout, argument_stride, free, busy, outstanding, last_end: None })
-    }
-
-    fn check(&self, pairs: &[PairJob]) -> Result<(), DeviceError> {
-        let (got, allowed) = (pairs.len(), self.layout.batch);
-        if got == 0 || got > allowed {
-            return Err(DeviceError::Batch { got, allowed });
-        }
-        let shape = |format: &Format| (format.width(), format.height(), format.depth());
-        for pair in pairs {
-            let pictures =
-                [&pair.reference, &pair.distorted].into_iter().chain(pair.earlier.iter().flatten());
-            for format in pictures.map(|picture| picture.format()) {
-                if shape(format) != shape(&self.work.format) {
-                    return Err(DeviceError::Picture { got: *format, needed: self.work.format });
-                }
-            }
-        }
-        Ok(())
+        let slots = Slots::new(slots, || Slot::new(&shared, &layout, launches, argument_stride))?;
+        let outstanding = VecDeque::new();
+        Ok(Self { shared, work, layout, argument_stride, slots, outstanding, last_end: None })
     }
 
     fn pace(&self) -> Pace {
@@ -105,7 +84,7 @@ impl WgpuSession {
         polled.map_err(|error| DeviceError::Driver { step, reason: error.to_string() })?;
         self.forget_ended();
         self.check_time()?;
-        while let Some(place) = self.busy.iter().position(|slot| !slot.pieces.is_empty()) {
+        while let Some(place) = self.slots.busy().iter().position(|slot| !slot.pieces.is_empty()) {
             if !self.has_room() {
                 break;
             }
@@ -160,10 +139,10 @@ impl WgpuSession {
     fn submit_pieces(&mut self, place: usize) -> Result<(), DeviceError> {
         let Shared { device, queue, kernels, faults, submissions, .. } = &*self.shared;
         let budget = self.pace().budget();
-        let slot = &mut self.busy[place];
+        let slot = &mut self.slots.busy_mut()[place];
         let is_first = !slot.pieces.is_begun();
         let pieces = slot.pieces.take(budget, |kernel| !kernels.is_used(kernel));
-        let slot = &self.busy[place];
+        let slot = &self.slots.busy()[place];
         let first_uses = pieces.iter().filter(|piece| kernels.mark_used(slot.pieces.launch(piece).kernel));
         let is_first_use = first_uses.count() > 0;
         let end = Arc::new(OnceLock::new());
@@ -211,18 +190,11 @@ impl WgpuSession {
 
     /// The sums of a batch that is done.
     fn read(&self, slot: &Slot) -> Result<Vec<PairSums>, DeviceError> {
-        let part = self.layout.sums.part;
         let view = slot
             .results
             .get_mapped_range(..)
             .map_err(|error| DeviceError::Driver { step: "read sums back", reason: error.to_string() })?;
-        let sums = slot.histories.iter().zip(view.chunks_exact(part)).map(|(history, bytes)| PairSums {
-            layout: self.layout.sums_layout,
-            words: bytes.as_chunks().0.iter().map(|eight| u64::from_le_bytes(*eight)).collect(),
-            history: *history,
-            strengths: BTreeMap::new(),
-        });
-        Ok(sums.collect())
+        Ok(sums_of(&self.layout, &slot.histories, &view))
     }
 }
 
@@ -236,7 +208,7 @@ impl Session for WgpuSession {
     }
 
     fn slots(&self) -> usize {
-        self.free.len() + self.busy.len()
+        self.slots.count()
     }
 
     fn device_bytes(&self) -> usize {
@@ -244,21 +216,23 @@ impl Session for WgpuSession {
     }
 
     fn in_flight(&self) -> usize {
-        self.busy.len()
+        self.slots.in_flight()
     }
 
     /// Pictures are copied here and now, so none is held. The rest begins with the next look at the device.
     fn submit(&mut self, pairs: Vec<PairJob>) -> Result<(), DeviceError> {
-        self.check(&pairs)?;
-        let Some(mut slot) = self.free.pop() else {
-            return Err(DeviceError::Batch { got: pairs.len(), allowed: 0 });
-        };
+        check(&self.work, &self.layout, &pairs)?;
+        let mut slot = self.slots.take_free(pairs.len())?;
         let Shared { device, queue, faults, .. } = &*self.shared;
-        let upload = Upload { queue, memory: &slot.memory, layout: &self.layout, work: &self.work };
-        let places = faults.guard(device, "upload a batch", self.layout.total, || upload.all(&pairs))?;
+        let places = faults.guard(device, "upload a batch", self.layout.total, || {
+            place_pictures(&self.work, &self.layout, &pairs, |picture, offset| {
+                upload(queue, &slot.memory, &self.layout, picture, offset);
+                Ok(())
+            })
+        })??;
         let launches = launches(&self.work, &self.layout, &places);
         slot.begin(pairs.iter().map(PairJob::history).collect(), Pieces::new(launches, pairs.len()));
-        self.busy.push_back(slot);
+        self.slots.begin(slot);
         Ok(())
     }
 
@@ -268,7 +242,7 @@ impl Session for WgpuSession {
 
     fn is_done(&mut self) -> Result<bool, DeviceError> {
         self.advance()?;
-        Ok(self.busy.front().is_none_or(|slot| slot.state() != State::Pending))
+        Ok(self.slots.oldest().is_none_or(|slot| slot.state() != State::Pending))
     }
 
     fn wait(&mut self, patience: Duration) -> Result<bool, DeviceError> {
@@ -285,14 +259,14 @@ impl Session for WgpuSession {
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError> {
         // A device that hangs is an error before this time is over.
         self.wait(Duration::MAX)?;
-        let Some(slot) = self.busy.pop_front() else { return Ok(None) };
+        let Some(slot) = self.slots.take_oldest() else { return Ok(None) };
         if slot.state() == State::Failed {
             let reason = "its sums cannot be read".to_owned();
             return Err(DeviceError::Lost { step: "wait for a batch", reason });
         }
         let sums = self.read(&slot)?;
         slot.results.unmap();
-        self.free.push(slot);
+        self.slots.give_back(slot);
         Ok(Some(sums))
     }
 }
