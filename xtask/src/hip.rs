@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use crate::gpu::{HEADER, SOURCES, run_quietly};
 use crate::steps;
@@ -42,18 +42,18 @@ if hiprtc.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(opt
     sys.exit(log.value.decode())
 "#;
 
-/// A step of the full check: where hipRTC is not there and cannot be installed, it says so. `VISUS_REQUIRE=hip` makes that
-/// an error.
+/// A step of the full check: hipRTC is installed where that is possible.
 pub fn check() -> Result<()> {
-    if !is_there() && !(steps::install(PACKAGE) && is_there()) {
-        let text = format!("hipRTC ({LIBRARY}) is not there, and {PACKAGE} could not be installed");
-        if steps::is_required("hip") {
-            bail!("{text}, and VISUS_REQUIRE names hip");
-        }
-        eprintln!("!!! {text}: the CUDA sources are NOT compiled for AMD GPUs");
-        return Ok(());
-    }
-    run()
+    let is_brought = || steps::install(PACKAGE) && is_there();
+    if is_there() || is_brought() { run() } else { leave_out(steps::is_required("hip")) }
+}
+
+/// Says loudly that nothing was checked, or fails if it had to be.
+fn leave_out(is_required: bool) -> Result<()> {
+    let text = format!("hipRTC ({LIBRARY}) is not there, and {PACKAGE} could not be installed");
+    ensure!(!is_required, "{text}, and VISUS_REQUIRE names hip");
+    eprintln!("!!! {text}: the CUDA sources are NOT compiled for AMD GPUs");
+    Ok(())
 }
 
 /// Whether the library can be loaded.
@@ -63,9 +63,7 @@ fn is_there() -> bool {
 }
 
 pub fn run() -> Result<()> {
-    if !is_there() {
-        bail!("hipRTC ({LIBRARY}) is not there: install it (Debian: apt-get install {PACKAGE})");
-    }
+    ensure!(is_there(), "hipRTC ({LIBRARY}) is not there: install it (Debian: apt-get install {PACKAGE})");
     let kernels = steps::root().join("crates/gpu/kernels");
     for source in SOURCES {
         let mut python = Command::new("python3");
@@ -75,4 +73,16 @@ pub fn run() -> Result<()> {
     }
     println!("{} CUDA sources compile for {ARCHITECTURE}; they were not run", SOURCES.len());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_left_out_unless_it_is_required() {
+        assert!(leave_out(false).is_ok());
+        let error = leave_out(true).unwrap_err().to_string();
+        assert!(error.contains(PACKAGE) && error.ends_with("VISUS_REQUIRE names hip"), "{error}");
+    }
 }
