@@ -14,7 +14,7 @@ use visus_video::{
     Chroma, ChromaRounding, ColourRange, Format, Frame, Info, ReadError, Reader, Source, raw_stream,
 };
 
-use crate::preview::{PreviewTap, Previews};
+use crate::preview::{Colours, PreviewTap, Previews};
 use crate::rgb::{RgbTarget, to_yuv};
 use crate::sync::signature::View;
 use crate::sync::thumbnails;
@@ -76,7 +76,8 @@ impl Decoder {
         let mut decoder = Self::start(tools, args, format, probe, options)?;
         let range = decoder.info.range.unwrap_or(ColourRange::Limited);
         let previews = options.previews.as_ref().filter(|_| options.start == 0);
-        decoder.previews = previews.and_then(|previews| PreviewTap::start(previews, probe.frames, range));
+        let colours = Colours::new(range, probe.matrix.as_deref());
+        decoder.previews = previews.and_then(|previews| PreviewTap::start(previews, probe.frames, colours));
         Ok(decoder)
     }
 

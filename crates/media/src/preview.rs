@@ -37,13 +37,13 @@ pub struct Previews {
 #[derive(Debug)]
 pub(crate) struct PreviewTap {
     every: u64,
-    range: ColourRange,
+    colours: Colours,
     encoder: SyncSender<(u64, Small)>,
 }
 
 impl PreviewTap {
     /// For a video of so many frames.
-    pub fn start(previews: &Previews, frames: Option<u64>, range: ColourRange) -> Option<Self> {
+    pub fn start(previews: &Previews, frames: Option<u64>, colours: Colours) -> Option<Self> {
         let every = frames.unwrap_or(0).div_ceil(MOST).max(1);
         let (encoder, pictures) = sync_channel::<(u64, Small)>(WAITING);
         let Previews { sink, side } = previews.clone();
@@ -56,13 +56,33 @@ impl PreviewTap {
         };
         // Without a thread there are no pictures, which nobody is owed.
         let thread = std::thread::Builder::new().name("previews".to_owned()).spawn(encode);
-        thread.ok().map(|_| Self { every, range, encoder })
+        thread.ok().map(|_| Self { every, colours, encoder })
     }
 
     pub fn pass(&self, number: u64, frame: &Frame) {
         if number.is_multiple_of(self.every) {
-            let _ = self.encoder.try_send((number, Small::of(frame, self.range)));
+            let _ = self.encoder.try_send((number, Small::of(frame, self.colours)));
         }
+    }
+}
+
+/// What samples stand for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Colours {
+    pub range: ColourRange,
+    /// Red's and blue's part of luma, in thousandths.
+    weights: (i32, i32),
+}
+
+impl Colours {
+    /// By ffmpeg's name of the matrix; without one BT.601, as ffmpeg has it: previews look like the frames that it makes.
+    pub fn new(range: ColourRange, matrix: Option<&str>) -> Self {
+        let weights = match matrix {
+            Some("bt709") => (213, 72),
+            Some("bt2020nc" | "bt2020c") => (263, 59),
+            _ => (299, 114),
+        };
+        Self { range, weights }
     }
 }
 
@@ -71,9 +91,7 @@ struct Small {
     width: usize,
     height: usize,
     planes: Vec<Reduced>,
-    range: ColourRange,
-    /// Red's and blue's part of luma, in thousandths.
-    weights: (i32, i32),
+    colours: Colours,
     shifts: (u32, u32),
 }
 
@@ -83,7 +101,7 @@ struct Reduced {
 }
 
 impl Small {
-    fn of(frame: &Frame, range: ColourRange) -> Self {
+    fn of(frame: &Frame, colours: Colours) -> Self {
         let format = frame.format();
         let factor = format.width().div_ceil(WIDTH).max(1);
         let shift = u32::from(format.depth() - 8);
@@ -96,20 +114,18 @@ impl Small {
             width: (format.width() / factor).max(1),
             height: (format.height() / factor).max(1),
             planes: (0..format.planes()).map(reduce).collect(),
-            range,
-            // As for whole pictures: BT.709 from 720 rows on, else BT.601.
-            weights: if format.height() >= 720 { (213, 72) } else { (299, 114) },
+            colours,
             shifts: (sx as u32, sy as u32),
         }
     }
 
     /// Red, green and blue, row after row.
     fn pixels(&self) -> Vec<u8> {
-        let (low, luma_span, chroma_span) = match self.range {
+        let (low, luma_span, chroma_span) = match self.colours.range {
             ColourRange::Limited => (16, 219, 224),
             ColourRange::Full => (0, 255, 255),
         };
-        let (red, blue) = self.weights;
+        let (red, blue) = self.colours.weights;
         let mut pixels = Vec::with_capacity(3 * self.width * self.height);
         for y in 0..self.height {
             for x in 0..self.width {
@@ -194,7 +210,7 @@ mod tests {
         let format = Format::new(1000, 400, Chroma::C420, 10).unwrap();
         let kept = Arc::new(Kept::default());
         let previews = Previews { sink: Arc::clone(&kept) as Arc<dyn PreviewSink>, side: 1 };
-        let tap = PreviewTap::start(&previews, Some(480), ColourRange::Limited).unwrap();
+        let tap = PreviewTap::start(&previews, Some(480), Colours::new(ColourRange::Limited, None)).unwrap();
         let frame = Clip::scene(format, 1, 3).frames().next().unwrap();
         let until = Instant::now() + Duration::from_secs(20);
         for number in 0..4 {
@@ -233,7 +249,9 @@ mod tests {
                     }
                 }
             }
-            let small = Small::of(&frame, range);
+            // What the other conversion assumes.
+            let matrix = if height >= 720 { "bt709" } else { "smpte170m" };
+            let small = Small::of(&frame, Colours::new(range, Some(matrix)));
             let found = small.pixels();
             assert_eq!(found.len(), 3 * small.width * small.height);
             let region = crate::worst::Region { x: 0, y: 0, width: 1, height: 1 };
@@ -249,7 +267,7 @@ mod tests {
     #[test]
     fn small_videos_are_not_reduced() {
         let format = Format::new(64, 36, Chroma::C420, 8).unwrap();
-        let small = Small::of(&Frame::new(format), ColourRange::Limited);
+        let small = Small::of(&Frame::new(format), Colours::new(ColourRange::Limited, None));
         assert_eq!((small.width, small.height), (64, 36));
         assert!(small.jpeg().is_some());
     }
