@@ -11,6 +11,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use jpeg_encoder::{ColorType, Encoder};
 use visus_video::{ColourRange, Frame, Plane, PlaneView, Sample};
 
+use crate::rgb::Matrix;
+
 /// Pictures of one video, at most.
 const MOST: u64 = 240;
 /// The width that pictures have at most.
@@ -77,12 +79,10 @@ pub(crate) struct Colours {
 impl Colours {
     /// By ffmpeg's name of the matrix; without one BT.601, as ffmpeg has it: previews look like the frames that it makes.
     pub fn new(range: ColourRange, matrix: Option<&str>) -> Self {
-        let weights = match matrix {
-            Some("bt709") => (213, 72),
-            Some("bt2020nc" | "bt2020c") => (263, 59),
-            _ => (299, 114),
-        };
-        Self { range, weights }
+        let matrix = matrix.and_then(Matrix::named).unwrap_or(Matrix::Bt601);
+        let thousandths = |weight: f64| (1000.0 * weight).round() as i32;
+        let (red, blue) = matrix.weights();
+        Self { range, weights: (thousandths(red), thousandths(blue)) }
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use visus_video::synthetic::Clip;
-    use visus_video::{Chroma, Format, Source};
+    use visus_video::{Chroma, Format};
 
     use super::*;
 
