@@ -348,6 +348,14 @@ pub struct BenchArgs {
     /// Also write the figures as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+
+    /// Compare with the figures that this file holds for this kind of machine; anything more than 5 % slower is an error
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub gate: Option<PathBuf>,
+
+    /// Keep the figures in the file of --gate
+    #[arg(long, requires = "gate")]
+    pub keep: bool,
 }
 
 #[derive(Debug, ClapArgs)]

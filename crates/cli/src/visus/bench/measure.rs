@@ -161,8 +161,18 @@ fn report(clips: &Clips) -> Result<serde_json::Value> {
 /// Processor seconds of all children that have ended.
 #[cfg(unix)]
 fn children_seconds() -> Result<f64> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("processor time of children")?;
+    seconds_of(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)
+}
+
+/// Processor seconds of this process.
+#[cfg(unix)]
+pub fn own_seconds() -> Result<f64> {
+    seconds_of(nix::sys::resource::UsageWho::RUSAGE_SELF)
+}
+
+#[cfg(unix)]
+fn seconds_of(whose: nix::sys::resource::UsageWho) -> Result<f64> {
+    let usage = nix::sys::resource::getrusage(whose).context("processor time")?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
@@ -172,6 +182,11 @@ fn children_seconds() -> Result<f64> {
 fn children_seconds() -> Result<f64> {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     Ok(START.get_or_init(Instant::now).elapsed().as_secs_f64())
+}
+
+#[cfg(not(unix))]
+pub fn own_seconds() -> Result<f64> {
+    children_seconds()
 }
 
 /// Waits for the end and watches the peak of memory, which only ever grows, until then.

@@ -5,6 +5,7 @@
 //! the peer. A device is measured the same way (`--backend`), and its answer must be the CPU's.
 
 mod clips;
+mod gate;
 mod machine;
 mod measure;
 mod subjects;
@@ -32,6 +33,10 @@ struct Row {
 }
 
 impl Row {
+    fn title(&self) -> String {
+        format!("{} {}", self.clips, self.subject)
+    }
+
     /// How many times the peer's processor time.
     fn ratio(&self) -> Option<f64> {
         self.peer.map(|peer| peer.cpu / self.ours.cpu)
@@ -60,13 +65,14 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let peer = peer.map(|path| Program::peer(path, args)).transpose()?;
     let ours = Program::ours(args)?;
     let subjects = chosen(args)?;
+    let mut yardstick = args.gate.is_some().then(gate::Yardstick::new);
     let mut rows = Vec::new();
     for size in &args.sizes {
         for depth in &args.depths {
             let clips = Clips::make(size, *depth, args.frames)?;
             for subject in &subjects {
                 eprintln!("visus: {} {}", clips.name, subject.name);
-                rows.push(measure_row(subject, &clips, &ours, peer.as_ref(), args.rounds)?);
+                rows.push(measure_row(subject, &clips, &ours, peer.as_ref(), args.rounds, &mut yardstick)?);
             }
         }
     }
@@ -84,7 +90,11 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         std::fs::write(path, format!("{report:#}\n"))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    print_all(&table::markdown(&rows, &ours, peer.as_ref(), args))
+    print_all(&table::markdown(&rows, &ours, peer.as_ref(), args))?;
+    if let (Some(path), Some(yardstick)) = (&args.gate, &yardstick) {
+        print_all(&gate::check(&rows, yardstick, &ours.kernels(), path, args.keep)?)?;
+    }
+    Ok(())
 }
 
 fn chosen(args: &BenchArgs) -> Result<Vec<&'static Subject>> {
@@ -105,6 +115,7 @@ fn measure_row(
     ours: &Program,
     peer: Option<&Program>,
     rounds: u32,
+    yardstick: &mut Option<gate::Yardstick>,
 ) -> Result<Row> {
     let peer = peer.filter(|_| subject.at_peer);
     let answer = ours.answer(subject, clips)?;
@@ -123,6 +134,9 @@ fn measure_row(
         peer: None,
     };
     for _ in 0..rounds {
+        if let Some(yardstick) = yardstick {
+            yardstick.measure()?;
+        }
         row.ours = row.ours.better(ours.run(subject, clips)?);
         if let Some(peer) = peer {
             row.peer = Some(row.peer.unwrap_or(Cost::HIGHEST).better(peer.run(subject, clips)?));
