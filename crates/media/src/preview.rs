@@ -115,7 +115,7 @@ impl Small {
             height: (format.height() / factor).max(1),
             planes: (0..format.planes()).map(reduce).collect(),
             colours,
-            shifts: (sx as u32, sy as u32),
+            shifts: (sx, sy),
         }
     }
 
@@ -196,8 +196,11 @@ mod tests {
 
     use super::*;
 
+    /// Side, frame, distance, JPEG.
+    type Picture = (usize, u64, u64, Vec<u8>);
+
     #[derive(Debug, Default)]
-    struct Kept(Mutex<Vec<(usize, u64, u64, Vec<u8>)>>);
+    struct Kept(Mutex<Vec<Picture>>);
 
     impl PreviewSink for Kept {
         fn put(&self, side: usize, frame: u64, every: u64, jpeg: Vec<u8>) {

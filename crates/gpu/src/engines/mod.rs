@@ -83,6 +83,13 @@ fn wait<'a>(place: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, Sta
 }
 
 impl State {
+    /// Pictures that wait for their turn, of this segment and of those before it that its decoder had.
+    fn waiting(&self, number: usize, lanes: usize) -> usize {
+        let begun = (self.first..=number).zip(&self.segments);
+        let own = begun.filter(|(other, _)| other % lanes == number % lanes);
+        own.map(|(_, segment)| segment.pictures.len()).sum()
+    }
+
     /// The number of the last segment, if there is one.
     fn last(&self) -> usize {
         (self.first + self.segments.len()).saturating_sub(1)
@@ -253,9 +260,8 @@ impl Lane {
             if state.stopped || state.failed.is_some() || over {
                 return None;
             }
-            let room = self.room;
-            if let Some(segment) = state.segment(self.number).filter(|segment| segment.pictures.len() < room)
-            {
+            let has_room = state.waiting(self.number, self.shared.lanes.len()) < self.room;
+            if let Some(segment) = state.segment(self.number).filter(|_| has_room) {
                 if let Some(data) = segment.data.pop_front() {
                     state.bytes -= data.len();
                     if state.bytes < MOST_BYTES && state.bytes + data.len() >= MOST_BYTES {

@@ -61,7 +61,7 @@ impl Program {
         let best = cpu::from_environment()?;
         let level = args.level.map_or(best, |wanted| best.lowered_to(wanted));
         let level = level.name().to_owned();
-        let (version, backend) = (crate::VERSION.to_owned(), args.backend.clone());
+        let (version, backend) = (crate::VERSION.to_owned(), args.backend);
         Ok(Self { path, version, level, backend, threads: args.threads, is_peer: false })
     }
 
