@@ -4,6 +4,7 @@
 //! be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary.
 
 mod clips;
+mod manifests;
 mod slurm;
 
 use std::path::PathBuf;
@@ -56,6 +57,7 @@ pub fn check() -> Result<()> {
 }
 
 fn all(options: &Options) -> Result<()> {
+    step("manifests of schedulers", manifests::check)?;
     step("slurm", || slurm::check(options))
 }
 
