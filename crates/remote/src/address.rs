@@ -59,7 +59,8 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, RemoteError> {
         let refuse = |why: &str| RemoteError::Address(format!("{text}: {why}"));
-        let (name, rest) = text.split_once("://").ok_or_else(|| refuse("it is no address of an object store"))?;
+        let (name, rest) =
+            text.split_once("://").ok_or_else(|| refuse("it is no address of an object store"))?;
         let scheme = SCHEMES.iter().find(|(known, _)| *known == name).map(|(_, scheme)| *scheme);
         let scheme = scheme.ok_or_else(|| refuse("s3://, gs:// and az:// are known"))?;
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
@@ -110,6 +111,8 @@ mod tests {
         for text in ["/films/a", "ftp://a/b", "s3://", "s3:///a", "s3://a/b//c", "s3://a/../b", "film.y4m"] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
-        assert!(!Address::is_meant_by("/s3://a") && !Address::is_meant_by("s3:a") && !Address::is_meant_by("s3"));
+        assert!(
+            !Address::is_meant_by("/s3://a") && !Address::is_meant_by("s3:a") && !Address::is_meant_by("s3")
+        );
     }
 }

@@ -135,12 +135,19 @@ impl Bucket {
                 Err(error) => Err(error),
             }
         };
-        wait(self.again(what.clone(), write))?.ok_or_else(|| RemoteError::failed(what, "there is no such bucket"))
+        wait(self.again(what.clone(), write))?
+            .ok_or_else(|| RemoteError::failed(what, "there is no such bucket"))
     }
 
     /// Parts become an object when the last is there. Stores have no condition for that: of two writers at the same moment the
     /// second stays, with the same scores.
-    fn put_in_parts(&self, path: &Path, bytes: &Bytes, replace: bool, what: String) -> Result<(), RemoteError> {
+    fn put_in_parts(
+        &self,
+        path: &Path,
+        bytes: &Bytes,
+        replace: bool,
+        what: String,
+    ) -> Result<(), RemoteError> {
         let write = || async {
             if !replace && self.store.head(path).await.is_ok() {
                 return Ok(());
@@ -149,7 +156,8 @@ impl Bucket {
             upload.put(bytes.clone());
             upload.finish().await.map(|_| ())
         };
-        wait(self.again(what.clone(), write))?.ok_or_else(|| RemoteError::failed(what, "there is no such bucket"))
+        wait(self.again(what.clone(), write))?
+            .ok_or_else(|| RemoteError::failed(what, "there is no such bucket"))
     }
 
     /// What is known of an object, if there is one.

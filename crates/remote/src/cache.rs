@@ -66,7 +66,8 @@ impl Cache {
                 distinct.push(address);
             }
         }
-        let wanted: Vec<Wanted<'_>> = distinct.iter().map(|address| self.wanted(address)).collect::<Result<_, _>>()?;
+        let wanted: Vec<Wanted<'_>> =
+            distinct.iter().map(|address| self.wanted(address)).collect::<Result<_, _>>()?;
         let files = self.files(&wanted, &cannot)?;
         let of = |address: &&Address| {
             let place = distinct.iter().position(|other| other == address).unwrap_or(0);
@@ -95,7 +96,8 @@ impl Cache {
     fn wanted<'a>(&self, address: &'a Address) -> Result<Wanted<'a>, RemoteError> {
         let bucket = Bucket::open(address)?;
         let facts = bucket.facts("")?;
-        let facts = facts.ok_or_else(|| RemoteError::failed(address.to_string(), "there is no such object"))?;
+        let facts =
+            facts.ok_or_else(|| RemoteError::failed(address.to_string(), "there is no such object"))?;
         let digest = Sha256::digest(format!("{address}\n{facts:?}"));
         let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Ok(Wanted { address, bucket, facts, path: self.folder.join(name) })
@@ -105,14 +107,17 @@ impl Cache {
     /// leave no room, or another process is filling one of these.
     fn reserve(&self, wanted: &[Wanted<'_>]) -> Result<Option<Vec<File>>, RemoteError> {
         let cannot = || RemoteError::io(format!("cannot use the cache {}", self.folder.display()));
-        let guard = OpenOptions::new().create(true).truncate(false).write(true).open(self.folder.join("lock"));
+        let guard =
+            OpenOptions::new().create(true).truncate(false).write(true).open(self.folder.join("lock"));
         let guard = guard.map_err(cannot())?;
         guard.lock().map_err(cannot())?;
         let mut files: Vec<Option<File>> = Vec::new();
         for wanted in wanted {
             files.push(open_locked(&wanted.path).map_err(cannot())?);
         }
-        let new = |(wanted, file): (&Wanted<'_>, &Option<File>)| if file.is_none() { wanted.facts.bytes } else { 0 };
+        let new = |(wanted, file): (&Wanted<'_>, &Option<File>)| {
+            if file.is_none() { wanted.facts.bytes } else { 0 }
+        };
         let needed: u64 = wanted.iter().zip(&files).map(new).sum();
         let all: u64 = wanted.iter().map(|wanted| wanted.facts.bytes).sum();
         if all > self.most {
@@ -166,7 +171,6 @@ impl Cache {
         }
         Ok(entries)
     }
-
 }
 
 /// Fetches what is not there yet. The file gets its name when it is whole.

@@ -83,7 +83,11 @@ struct Rsa(SigningKey);
 impl Signer for Rsa {
     fn sign(&self, text: &[u8]) -> Result<Vec<u8>> {
         let mut signature = vec![0; self.0.modulus_len_bytes()];
-        let length = self.0.sign_pkcs1_sha256(&mut signature, text).map_err(|error| refused(format!("{error:?}")))?.len();
+        let length = self
+            .0
+            .sign_pkcs1_sha256(&mut signature, text)
+            .map_err(|error| refused(format!("{error:?}")))?
+            .len();
         signature.truncate(length);
         Ok(signature)
     }
@@ -134,7 +138,8 @@ mod tests {
         let der = key.to_pkcs8_der(&mut der).unwrap().to_vec();
         let base64 = visible(&der);
         let pem = format!("-----BEGIN PRIVATE KEY-----\n{base64}\n-----END PRIVATE KEY-----\n");
-        let signature = Signatures.sign(SigningAlgorithm::RS256, pem.as_bytes()).unwrap().sign(b"text").unwrap();
+        let signature =
+            Signatures.sign(SigningAlgorithm::RS256, pem.as_bytes()).unwrap().sign(b"text").unwrap();
         key.public_key().verify_pkcs1_sha256(&signature, b"text").unwrap();
         assert!(key.public_key().verify_pkcs1_sha256(&signature, b"other").is_err());
         assert!(Signatures.sign(SigningAlgorithm::RS256, b"no key").is_err());
@@ -145,7 +150,8 @@ mod tests {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let mut text = String::new();
         for group in bytes.chunks(3) {
-            let word = group.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
+            let word =
+                group.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
             let letter = |place: usize| LETTERS[(word >> (18 - 6 * place)) as usize & 63] as char;
             let shown = (0..4).map(|place| if place <= group.len() { letter(place) } else { '=' });
             text.extend(shown);

@@ -28,7 +28,10 @@ const REMEMBERED: Duration = Duration::from_secs(3600);
 /// Jobs that are on their way to the server at once.
 const WINDOW: usize = 256;
 /// The server must answer within this time.
-const ANSWER: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// How much later than asked for an answer may come.
+const LATE: Duration = Duration::from_secs(2);
 
 /// How a queue is made.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +68,8 @@ struct QueueAddress {
 
 fn parse(text: &str) -> Result<QueueAddress, RemoteError> {
     let refuse = |why: &str| RemoteError::Address(format!("{text}: {why}"));
-    let (scheme, rest) = text.split_once("://").ok_or_else(|| refuse("nats://HOST[:PORT][/QUEUE] is needed"))?;
+    let (scheme, rest) =
+        text.split_once("://").ok_or_else(|| refuse("nats://HOST[:PORT][/QUEUE] is needed"))?;
     if !["nats", "tls"].contains(&scheme) {
         return Err(refuse("nats:// and tls:// are known"));
     }
@@ -73,7 +77,9 @@ fn parse(text: &str) -> Result<QueueAddress, RemoteError> {
     let name = if name.is_empty() { NAME } else { name };
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if host.is_empty() || !name.chars().all(is_plain) {
-        return Err(refuse("nats://HOST[:PORT][/QUEUE] is needed; a queue's name has letters, digits, - and _"));
+        return Err(refuse(
+            "nats://HOST[:PORT][/QUEUE] is needed; a queue's name has letters, digits, - and _",
+        ));
     }
     Ok(QueueAddress { server: format!("{scheme}://{host}"), name: name.to_owned() })
 }
@@ -81,9 +87,12 @@ fn parse(text: &str) -> Result<QueueAddress, RemoteError> {
 async fn connect(address: &QueueAddress) -> Result<Context, RemoteError> {
     // Others may have chosen theirs already, which does as well.
     let _ = tls::provider()?.as_ref().clone().install_default();
-    let cannot = |error: &dyn std::fmt::Display| RemoteError::failed(format!("cannot reach {}", hidden(&address.server)), error);
+    let cannot = |error: &dyn std::fmt::Display| {
+        RemoteError::failed(format!("cannot reach {}", hidden(&address.server)), error)
+    };
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut options = ConnectOptions::new().name("visus").connection_timeout(ANSWER).request_timeout(Some(ANSWER));
+    let mut options =
+        ConnectOptions::new().name("visus").connection_timeout(ANSWER).request_timeout(Some(ANSWER));
     if let Some(file) = variable("NATS_CREDS") {
         options = options.credentials_file(file).await.map_err(|error| cannot(&error))?;
     }
@@ -111,7 +120,9 @@ impl Queue {
         let address = parse(address)?;
         wait(async {
             let context = connect(&address).await?;
-            let cannot = |error: &dyn std::fmt::Display| RemoteError::failed(format!("cannot make the queue {}", address.name), error);
+            let cannot = |error: &dyn std::fmt::Display| {
+                RemoteError::failed(format!("cannot make the queue {}", address.name), error)
+            };
             let work = Config {
                 name: address.name.clone(),
                 subjects: vec![subject(&address.name, "jobs")],
@@ -134,7 +145,10 @@ impl Queue {
                 max_ack_pending: i64::from(settings.most_leased),
                 ..pull::Config::default()
             };
-            context.create_consumer_on_stream(consumer, &address.name).await.map_err(|error| cannot(&error))?;
+            context
+                .create_consumer_on_stream(consumer, &address.name)
+                .await
+                .map_err(|error| cannot(&error))?;
             Self::existing(context, address.name.clone()).await
         })
     }
@@ -157,13 +171,16 @@ impl Queue {
     /// Publishes jobs, each confirmed by the server; how many of them were not there yet.
     pub fn publish(&self, jobs: Vec<Job>) -> Result<usize, RemoteError> {
         let subject = subject(&self.name, "jobs");
-        let cannot = |error: &dyn std::fmt::Display| RemoteError::failed(format!("cannot fill the queue {}", self.name), error);
+        let cannot = |error: &dyn std::fmt::Display| {
+            RemoteError::failed(format!("cannot fill the queue {}", self.name), error)
+        };
         wait(async {
             let mut new = 0;
             for group in jobs.chunks(WINDOW) {
                 let mut sent = Vec::with_capacity(group.len());
                 for job in group {
-                    let message = PublishMessage::build().payload(job.body.clone().into()).message_id(&job.id);
+                    let message =
+                        PublishMessage::build().payload(job.body.clone().into()).message_id(&job.id);
                     let published = self.context.send_publish(subject.clone(), message).await;
                     sent.push(published.map_err(|error| cannot(&error))?);
                 }
@@ -176,38 +193,37 @@ impl Queue {
         })
     }
 
-    /// Takes at most so many jobs, those that are there; waits for the first one for at most this long.
-    pub fn take(&self, most: usize, patience: Duration) -> Result<Vec<Delivery>, RemoteError> {
-        let cannot = |error: &dyn std::fmt::Display| RemoteError::failed(format!("cannot take from the queue {}", self.name), error);
+    /// Takes a job; waits for one for at most this long.
+    pub fn take(&self, patience: Duration) -> Result<Option<Delivery>, RemoteError> {
+        let cannot = |error: &dyn std::fmt::Display| {
+            RemoteError::failed(format!("cannot take from the queue {}", self.name), error)
+        };
         let lease = self.consumer.cached_info().config.ack_wait;
         wait(async {
-            let mut taken = Vec::new();
-            for is_waiting in [false, true] {
-                let mut messages = if is_waiting {
-                    self.consumer.batch().max_messages(1).expires(patience).messages().await.map_err(|error| cannot(&error))?
-                } else {
-                    self.consumer.fetch().max_messages(most).messages().await.map_err(|error| cannot(&error))?
-                };
-                while let Some(message) = messages.next().await {
-                    taken.push(Delivery::new(message.map_err(|error| cannot(&error))?, lease)?);
-                }
-                if !taken.is_empty() {
-                    break;
-                }
+            let asked = self.consumer.batch().max_messages(1).expires(patience).messages();
+            let mut messages = asked.await.map_err(|error| cannot(&error))?;
+            // The server says when the time is over. Should that be lost, a job that comes later is given to another when its
+            // lease ends.
+            match tokio::time::timeout(patience + LATE, messages.next()).await {
+                Ok(Some(message)) => Delivery::new(message.map_err(|error| cannot(&error))?, lease).map(Some),
+                Ok(None) | Err(_) => Ok(None),
             }
-            Ok(taken)
         })
     }
 
     /// Jobs that are not done: those that nobody has taken, and those that are leased.
     pub fn left(&self) -> Result<u64, RemoteError> {
-        let cannot = |error: &dyn std::fmt::Display| RemoteError::failed(format!("cannot ask the queue {}", self.name), error);
+        let cannot = |error: &dyn std::fmt::Display| {
+            RemoteError::failed(format!("cannot ask the queue {}", self.name), error)
+        };
         wait(async { Ok(self.stream.get_info().await.map_err(|error| cannot(&error))?.state.messages) })
     }
 
     /// Puts what nobody can do among the dead letters.
     pub fn bury(&self, letter: Job) -> Result<(), RemoteError> {
-        let cannot = |error: &dyn std::fmt::Display| RemoteError::failed(format!("cannot fill the dead letters of {}", self.name), error);
+        let cannot = |error: &dyn std::fmt::Display| {
+            RemoteError::failed(format!("cannot fill the dead letters of {}", self.name), error)
+        };
         wait(async {
             let message = PublishMessage::build().payload(letter.body.into()).message_id(&letter.id);
             let published = self.context.send_publish(subject(&self.name, "dead"), message).await;
@@ -260,8 +276,12 @@ impl Delivery {
 
     fn answer(self, kind: AckKind) -> Result<(), RemoteError> {
         self.renewal.abort();
-        let answered = async { self.acker.double_ack_with(kind).await };
-        wait(async { answered.await.map_err(|error| RemoteError::failed("the queue does not confirm", error)) })
+        let refused =
+            |reason: &dyn std::fmt::Display| RemoteError::failed("the queue does not confirm", reason);
+        wait(async {
+            let answered = tokio::time::timeout(ANSWER, self.acker.double_ack_with(kind)).await;
+            answered.map_err(|late| refused(&late))?.map_err(|error| refused(&error))
+        })
     }
 
     /// It is done, or of no use any more.
@@ -281,7 +301,8 @@ mod tests {
 
     #[test]
     fn addresses_of_queues() {
-        let address = |server: &str, name: &str| QueueAddress { server: server.to_owned(), name: name.to_owned() };
+        let address =
+            |server: &str, name: &str| QueueAddress { server: server.to_owned(), name: name.to_owned() };
         assert_eq!(parse("nats://a").unwrap(), address("nats://a", "visus"));
         assert_eq!(parse("tls://u:p@a:4222/films").unwrap(), address("tls://u:p@a:4222", "films"));
         for wrong in ["a:4222", "http://a", "nats://", "nats:///films", "nats://a/b.c", "nats://a/b/c"] {

@@ -69,7 +69,8 @@ impl RangeReader {
 
     /// Makes the piece with the current position the current one.
     fn fetch(&mut self) -> Result<(), RemoteError> {
-        let follows = self.piece.as_ref().is_some_and(|piece| piece.start + piece.bytes.len() as u64 == self.position);
+        let follows =
+            self.piece.as_ref().is_some_and(|piece| piece.start + piece.bytes.len() as u64 == self.position);
         let mut coming = match self.coming.take() {
             Some(coming) if coming.start == self.position => coming,
             _ => self.piece_at(self.position, if follows { PIECE } else { FIRST }),

@@ -11,7 +11,8 @@ static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
 
 pub fn runtime() -> Result<&'static Runtime, RemoteError> {
     let start = || {
-        let started = Builder::new_multi_thread().worker_threads(2).thread_name("remote").enable_all().build();
+        let started =
+            Builder::new_multi_thread().worker_threads(2).thread_name("remote").enable_all().build();
         started.map_err(|error| error.to_string())
     };
     RUNTIME.get_or_init(start).as_ref().map_err(|reason| RemoteError::failed("threads for requests", reason))

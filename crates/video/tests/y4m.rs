@@ -433,7 +433,8 @@ fn many_frames_are_passed_over_at_once() {
         3 | 199 => format!("FRAME X{}\n", "y".repeat(73)),
         _ => "FRAME\n".to_owned(),
     };
-    for (name, bytes) in [("plain", frames(&plain)), ("longer", frames(&longer)), ("uneven", frames(&uneven))] {
+    for (name, bytes) in [("plain", frames(&plain)), ("longer", frames(&longer)), ("uneven", frames(&uneven))]
+    {
         for skip in [63, 64, 150, 199] {
             let mut source = y4m_seekable(name, Cursor::new(bytes.clone())).unwrap();
             assert_eq!(source.skip(skip).unwrap(), skip, "{name}");

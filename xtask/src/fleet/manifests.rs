@@ -6,8 +6,15 @@ use anyhow::{Context, Result};
 
 use crate::steps::{root, succeeds};
 
-/// Installs the packages with the schemas, once, and holds the manifests against them.
+/// Holds the manifests against the schemas.
 pub fn check() -> Result<()> {
+    prepare()?;
+    let mut command = Command::new(root().join("target/scale/bin/python"));
+    succeeds(command.arg(root().join("tests/scale/manifests.py")).arg(root()))
+}
+
+/// Installs packages with schemas and a test server of S3, once.
+pub fn prepare() -> Result<()> {
     let (folder, list) = (root().join("target/scale"), root().join("tests/scale/requirements.txt"));
     let stamp = folder.join("packages.txt");
     let wanted = std::fs::read_to_string(&list).with_context(|| list.display().to_string())?;
@@ -19,6 +26,5 @@ pub fn check() -> Result<()> {
         succeeds(install.arg("--requirement").arg(&list))?;
         std::fs::write(&stamp, wanted).context("packages.txt")?;
     }
-    let mut command = Command::new(folder.join("bin/python"));
-    succeeds(command.arg(root().join("tests/scale/manifests.py")).arg(root()))
+    Ok(())
 }

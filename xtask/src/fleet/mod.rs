@@ -5,6 +5,7 @@
 
 mod clips;
 mod manifests;
+mod nats;
 mod slurm;
 
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ const FEW: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Options {
     visus: PathBuf,
+    /// One with the feature `nats`.
+    queue_visus: PathBuf,
     pairs: usize,
     kill_every: Duration,
 }
@@ -28,7 +31,9 @@ pub struct Options {
 impl Options {
     fn short() -> Self {
         let visus = root().join("target/release/visus");
-        Self { visus, pairs: FEW, kill_every: Duration::from_millis(300) }
+        // Tests are built with all features.
+        let queue_visus = root().join("target/debug/visus");
+        Self { visus, queue_visus, pairs: FEW, kill_every: Duration::from_millis(300) }
     }
 
     fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
@@ -38,7 +43,10 @@ impl Options {
             match word.as_str() {
                 "--pairs" => options.pairs = value.parse().context(value)?,
                 "--kill-every" => options.kill_every = Duration::try_from_secs_f64(value.parse::<f64>()?)?,
-                "--visus" => options.visus = PathBuf::from(&value).canonicalize().context(value)?,
+                "--visus" => {
+                    options.visus = PathBuf::from(&value).canonicalize().context(value)?;
+                    options.queue_visus.clone_from(&options.visus);
+                }
                 _ => bail!("there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE"),
             }
         }
@@ -58,7 +66,8 @@ pub fn check() -> Result<()> {
 
 fn all(options: &Options) -> Result<()> {
     step("manifests of schedulers", manifests::check)?;
-    step("slurm", || slurm::check(options))
+    step("slurm", || slurm::check(options))?;
+    step("nats", || nats::check(options))
 }
 
 #[cfg(test)]

@@ -96,8 +96,10 @@ fn csv_file(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathB
             (None, Some(reference)) => reference.to_path_buf(),
             (None, None) => bail!(missing("reference, and no --reference stands in")),
         };
-        pairs
-            .push((reference, beside(home, cell(Some(distorted)).with_context(|| missing("distorted video"))?)));
+        pairs.push((
+            reference,
+            beside(home, cell(Some(distorted)).with_context(|| missing("distorted video"))?),
+        ));
     }
     Ok(pairs)
 }

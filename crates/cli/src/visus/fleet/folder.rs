@@ -73,7 +73,8 @@ impl PlanFolder {
     /// The results of these tasks, in their order; several are asked for at once where that is quicker.
     pub fn results(&self, keys: &[&str]) -> Result<Vec<Option<TaskResult>>> {
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let found: Vec<Mutex<Option<Result<Option<TaskResult>>>>> = keys.iter().map(|_| Mutex::default()).collect();
+        let found: Vec<Mutex<Option<Result<Option<TaskResult>>>>> =
+            keys.iter().map(|_| Mutex::default()).collect();
         let ask = || {
             while let Some((key, place)) = {
                 let place = next.fetch_add(1, Ordering::Relaxed);
@@ -88,8 +89,10 @@ impl PlanFolder {
             0 | 1 => ask(),
             width => std::thread::scope(|scope| (0..width).for_each(|_| drop(scope.spawn(ask)))),
         }
-        let found: Vec<_> =
-            found.into_iter().map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
         // Those that were not asked for come after an error, which is what is returned.
         let (errors, asked): (Vec<_>, Vec<_>) = found.into_iter().flatten().partition(Result::is_err);
         errors.into_iter().chain(asked).collect()

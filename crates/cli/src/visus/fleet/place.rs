@@ -72,7 +72,8 @@ mod with_stores {
 
     impl StageArgs {
         fn cache(&self) -> Cache {
-            let usual = || visus_scoring::cache_folder().unwrap_or_else(|| std::env::temp_dir().join("visus"));
+            let usual =
+                || visus_scoring::cache_folder().unwrap_or_else(|| std::env::temp_dir().join("visus"));
             let folder = self.stage_dir.clone().unwrap_or_else(|| usual().join("staged"));
             Cache::new(folder, self.stage_size.unwrap_or(STAGED))
         }
@@ -130,7 +131,10 @@ mod with_stores {
     /// What a list in an object store names, or what lies below a prefix.
     pub fn pairs(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
         let at = address(list)?;
-        let ending = list.extension().and_then(|end| end.to_str()).filter(|end| ["csv", "jsonl", "ndjson"].contains(end));
+        let ending = list
+            .extension()
+            .and_then(|end| end.to_str())
+            .filter(|end| ["csv", "jsonl", "ndjson"].contains(end));
         match ending {
             Some(ending) => listed(&at, ending, reference),
             None => below(&at, reference),
@@ -155,10 +159,12 @@ mod with_stores {
     /// All objects below a prefix, but for the reference and hidden ones.
     fn below(at: &Address, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathBuf)>> {
         let reference = reference.context("a prefix of encodes needs --reference FILE")?;
-        let is_hidden = |name: &str| name.rsplit('/').next().is_some_and(|last| last.starts_with('.') || last.is_empty());
+        let is_hidden =
+            |name: &str| name.rsplit('/').next().is_some_and(|last| last.starts_with('.') || last.is_empty());
         let found = Bucket::open(at)?.list("")?;
         let paths = found.into_iter().filter(|(name, _)| !is_hidden(name));
-        let paths = paths.map(|(name, _)| PathBuf::from(at.join(&name).to_string())).filter(|path| path != reference);
+        let paths =
+            paths.map(|(name, _)| PathBuf::from(at.join(&name).to_string())).filter(|path| path != reference);
         let pairs: Vec<_> = paths.map(|path| (reference.to_path_buf(), path)).collect();
         if pairs.is_empty() {
             bail!("{at} has no encode below it");
@@ -242,8 +248,10 @@ mod with_stores {
     }
 
     fn staged(paths: [&Path; 2], args: &StageArgs) -> Result<[Video; 2]> {
-        let addresses: Vec<Option<Address>> =
-            paths.iter().map(|path| is_remote(path).then(|| address(path)).transpose()).collect::<Result<_>>()?;
+        let addresses: Vec<Option<Address>> = paths
+            .iter()
+            .map(|path| is_remote(path).then(|| address(path)).transpose())
+            .collect::<Result<_>>()?;
         let remote: Vec<&Address> = addresses.iter().flatten().collect();
         let mut files = args.cache().stage(&remote)?.into_iter();
         let mut video = |place: usize| match addresses[place].as_ref().and_then(|_| files.next()) {

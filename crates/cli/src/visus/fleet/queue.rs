@@ -124,7 +124,9 @@ pub fn run(worker: &Worker<'_>, plan: Plan, address: &str) -> Result<ExitCode> {
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     let counters = &worker.watch.counters;
     let (scored, failed, bad) = (count(&counters.scored), count(&counters.failed), count(&shared.bad));
-    worker.watch.event(json!({ "event": "queue_empty", "scored": scored, "bad_video": bad, "failed": failed }));
+    worker
+        .watch
+        .event(json!({ "event": "queue_empty", "scored": scored, "bad_video": bad, "failed": failed }));
     if !worker.args.quiet {
         eprintln!(
             "visus: the queue is empty: {scored} tasks scored here, {bad} of bad video, {failed} failed attempts, {} jobs of an older plan",
@@ -151,7 +153,7 @@ impl Shared<'_> {
 
     /// One job, if there is one. Whether there may be more.
     fn take(&self, threads: usize) -> Result<bool> {
-        let Some(delivery) = self.queue.take(1, PATIENCE)?.pop() else {
+        let Some(delivery) = self.queue.take(PATIENCE)? else {
             return Ok(self.worker.args.stay || self.queue.left()? > 0);
         };
         self.job(delivery, threads)?;
@@ -220,8 +222,15 @@ mod tests {
 
     #[test]
     fn cheap_tasks_share_a_job() {
-        let task = |place: usize, cost: f64| Task { key: format!("k{place}"), pair: place, range: None, cost, shard: 0 };
-        let tasks: Vec<Task> = (0..10).map(|place| task(place, if place == 0 { 60.0 } else { 0.5 })).collect();
+        let task = |place: usize, cost: f64| Task {
+            key: format!("k{place}"),
+            pair: place,
+            range: None,
+            cost,
+            shard: 0,
+        };
+        let tasks: Vec<Task> =
+            (0..10).map(|place| task(place, if place == 0 { 60.0 } else { 0.5 })).collect();
         let jobs = jobs(&tasks.iter().collect::<Vec<_>>()).unwrap();
         let keys = |job: &Job| serde_json::from_slice::<Body>(&job.body).unwrap().tasks;
         assert_eq!(jobs[0].id, "k0", "one task gives the job its identity");
