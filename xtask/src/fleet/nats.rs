@@ -46,8 +46,9 @@ pub fn check(options: &Options) -> Result<()> {
     planned.arg("plan").arg(&list).args(["--quiet", "--queue", &address, "--lease", LEASE, "-o"]).arg(&plan);
     succeeds(planned.args(["--", "-m", "v0.6.1"]))?;
     let started = Instant::now();
-    let mut workers: Vec<Ends> =
-        (0..WORKERS).map(|worker| work(options, folder.path(), &plan, &address, worker)).collect::<Result<_>>()?;
+    let mut workers: Vec<Ends> = (0..WORKERS)
+        .map(|worker| work(options, folder.path(), &plan, &address, worker))
+        .collect::<Result<_>>()?;
     let kills = kill_until_done(&mut workers, &plan, options.kill_every)?;
     let elapsed = started.elapsed().as_secs_f64();
     drop(server);
@@ -75,7 +76,9 @@ fn left_out(why: &str) -> Result<()> {
 fn start(folder: &Path) -> Result<(Ends, String)> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let mut command = Command::new("nats-server");
-    command.args(["-js", "-a", "127.0.0.1", "-p", &address.port().to_string(), "-sd"]).arg(folder.join("jetstream"));
+    command
+        .args(["-js", "-a", "127.0.0.1", "-p", &address.port().to_string(), "-sd"])
+        .arg(folder.join("jetstream"));
     let server = Ends(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("nats-server")?);
     let started = Instant::now();
     while TcpStream::connect(address).is_err() {
@@ -87,7 +90,8 @@ fn start(folder: &Path) -> Result<(Ends, String)> {
 
 /// A worker that is started again when it is killed, and notes what it cost.
 fn work(options: &Options, folder: &Path, plan: &Path, address: &str, worker: usize) -> Result<Ends> {
-    let script = "until \"$0\" work \"$1\" -q -t 1 --queue \"$2\"; do [ $? = 3 ] && break; done; times > \"$3\"";
+    let script =
+        "until \"$0\" work \"$1\" -q -t 1 --queue \"$2\"; do [ $? = 3 ] && break; done; times > \"$3\"";
     let mut shell = Command::new("bash");
     shell.args(["-c", script]).arg(&options.queue_visus).arg(plan).arg(address);
     shell.arg(folder.join(format!("queue.{worker}.times"))).stderr(Stdio::null());
