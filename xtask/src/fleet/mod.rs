@@ -1,11 +1,15 @@
 //! `cargo xtask fleet`: plans on the engines that people have.
 //!
-//! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and the result must
-//! be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary.
+//! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and so does a queue of
+//! NATS JetStream with four workers; the result must be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the
+//! full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary. `packaging/scale` is held against
+//! the schemas of those who read it. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
+//! `python/examples`.
 
 mod clips;
 mod manifests;
 mod nats;
+mod python;
 mod slurm;
 
 use std::path::PathBuf;
@@ -26,6 +30,8 @@ pub struct Options {
     queue_visus: PathBuf,
     pairs: usize,
     kill_every: Duration,
+    /// An interpreter with our package, Dask and Ray.
+    python: Option<PathBuf>,
 }
 
 impl Options {
@@ -33,7 +39,7 @@ impl Options {
         let visus = root().join("target/release/visus");
         // Tests are built with all features.
         let queue_visus = root().join("target/debug/visus");
-        Self { visus, queue_visus, pairs: FEW, kill_every: Duration::from_millis(300) }
+        Self { visus, queue_visus, pairs: FEW, kill_every: Duration::from_millis(300), python: None }
     }
 
     fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
@@ -47,11 +53,19 @@ impl Options {
                     options.visus = PathBuf::from(&value).canonicalize().context(value)?;
                     options.queue_visus.clone_from(&options.visus);
                 }
-                _ => bail!("there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE"),
+                "--python" => options.python = Some(value.into()),
+                _ => bail!(
+                    "there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE, --python FILE"
+                ),
             }
         }
         Ok(options)
     }
+}
+
+/// Installs what tests of object stores need; done before them.
+pub fn prepare() -> Result<()> {
+    manifests::prepare()
 }
 
 /// With the options of the command line.
@@ -67,7 +81,8 @@ pub fn check() -> Result<()> {
 fn all(options: &Options) -> Result<()> {
     step("manifests of schedulers", manifests::check)?;
     step("slurm", || slurm::check(options))?;
-    step("nats", || nats::check(options))
+    step("nats", || nats::check(options))?;
+    step("dask and ray", || python::check(options.python.as_deref()))
 }
 
 #[cfg(test)]
