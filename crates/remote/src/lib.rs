@@ -8,6 +8,8 @@
 //! | `object-store` | [`Bucket`], a place for named bytes in S3, Google Cloud Storage or Azure; [`RangeReader`], an object read by ranges; [`Cache`], objects staged into a bounded folder |
 //! | `nats` | [`Queue`], a work queue of NATS JetStream |
 
+#![forbid(unsafe_code)]
+
 #[cfg(feature = "object-store")]
 mod address;
 #[cfg(feature = "object-store")]
