@@ -108,6 +108,7 @@ pub struct Worker<'a> {
 
 /// What became of a task that a worker was at.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "only a queue asks for the reasons"))]
 pub enum Ending {
     Scored,
     /// The videos are at fault.
