@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{capi, fleet, fuzz, gpu, image, peers, python, readme, soak, supply, tidy, wheel};
+use crate::{capi, fleet, fuzz, gpu, hip, image, peers, python, readme, soak, supply, tidy, wheel};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -27,6 +27,7 @@ pub fn test() -> Result<()> {
     let started = Instant::now();
     static_checks(ALL_FEATURES)?;
     step("gpu", || gpu::run(true))?;
+    step("hip", hip::check)?;
     step("deny", || supply::check(&root()))?;
     say_golden()?;
     bring("ffmpeg", "ffmpeg");
@@ -143,7 +144,8 @@ fn bring_vulkan() {
     }
 }
 
-fn install(package: &str) -> bool {
+/// Installs a Debian package; false where that is not possible.
+pub fn install(package: &str) -> bool {
     println!("--- apt-get install {package}");
     let install = ["install", "-y", "--no-install-recommends", package];
     let installed =

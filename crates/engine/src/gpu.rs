@@ -19,6 +19,7 @@ use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
 use crate::error::EngineError;
 use crate::lane::{Job, Jobs, Lane, NextJob, PartialRow, RowSender, Ticket};
 use crate::plan::PlannedMetric;
+use crate::run::PATIENCE;
 
 /// Samples of luma in a batch: so many that a launch is long against what it costs, so few that copies overlap.
 const BATCH_SAMPLES: usize = 1 << 24;
@@ -61,6 +62,11 @@ impl Gpu {
 
     pub fn new(device: Arc<dyn visus_gpu::Device>) -> Self {
         Self { device, device_bytes: Limits::default().device_bytes }
+    }
+
+    /// Whether it is still there. One that was lost must be opened anew.
+    pub fn is_usable(&self) -> bool {
+        self.device.is_usable()
     }
 
     /// Bytes of device memory that a run may take.
@@ -171,7 +177,7 @@ impl Lane for GpuLane {
     fn work(&mut self, jobs: &mut dyn Jobs, rows: &RowSender) -> Result<(), EngineError> {
         let finish = Arc::clone(&self.finish);
         if !finish.work.finishes_slowly() {
-            return self.work_on(jobs, &mut |ticket, sums| Ok(rows.send(finish.row(ticket, &sums)?)));
+            return self.work_on(jobs, rows, &mut |ticket, sums| Ok(rows.send(finish.row(ticket, &sums)?)));
         }
         std::thread::scope(|scope| {
             let (sender, receiver) = bounded(self.session.batch());
@@ -181,7 +187,8 @@ impl Lane for GpuLane {
             };
             let finishers: Vec<_> = (0..finishers()).map(spawn).collect();
             drop(receiver);
-            let worked = self.work_on(jobs, &mut |ticket, sums| Ok(sender.send((ticket, sums)).is_ok()));
+            let take = &mut |ticket, sums| Ok(sender.send((ticket, sums)).is_ok());
+            let worked = self.work_on(jobs, rows, take);
             drop(sender);
             for finisher in finishers {
                 finisher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -206,10 +213,16 @@ impl GpuLane {
         EngineError::Device { device: self.id.clone(), source: source.into() }
     }
 
-    fn work_on(&mut self, jobs: &mut dyn Jobs, take: &mut TakeSums<'_>) -> Result<(), EngineError> {
+    /// Until there are no more jobs. What is in flight when nobody wants rows any more is dropped with the session.
+    fn work_on(
+        &mut self,
+        jobs: &mut dyn Jobs,
+        rows: &RowSender,
+        take: &mut TakeSums<'_>,
+    ) -> Result<(), EngineError> {
         let mut waiting = Vec::new();
         let mut more = true;
-        while more || !waiting.is_empty() || self.session.in_flight() > 0 {
+        while rows.is_wanted() && (more || !waiting.is_empty() || self.session.in_flight() > 0) {
             let idle = self.session.in_flight() == 0;
             let full = waiting.len() == self.session.batch();
             let next = match (full, more, idle && waiting.is_empty()) {
@@ -229,7 +242,7 @@ impl GpuLane {
             let free = self.session.in_flight() < self.session.slots();
             if !waiting.is_empty() && free && (full || idle || !more) {
                 self.submit(std::mem::take(&mut waiting)).map_err(|error| self.failure(error))?;
-            } else if (full && !free) || !more || self.is_done()? {
+            } else if self.is_done((full && !free) || !more)? {
                 if !self.deliver(take)? {
                     return Ok(());
                 }
@@ -241,8 +254,11 @@ impl GpuLane {
         Ok(())
     }
 
-    fn is_done(&mut self) -> Result<bool, EngineError> {
-        self.session.is_done().map_err(|error| self.failure(error))
+    /// Whether the oldest batch is done. If there is nothing else to do, waits for it, but not for long: somebody may
+    /// have cancelled.
+    fn is_done(&mut self, waits: bool) -> Result<bool, EngineError> {
+        let done = if waits { self.session.wait(PATIENCE) } else { self.session.is_done() };
+        done.map_err(|error| self.failure(error))
     }
 
     fn submit(&mut self, jobs: Vec<Job>) -> Result<(), DeviceError> {

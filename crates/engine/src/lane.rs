@@ -15,6 +15,7 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, select};
 use visus_metrics::{Pair, Window};
 use visus_video::SharedFrame;
 
+use crate::cancel::Cancel;
 use crate::error::EngineError;
 use crate::plan::PlannedMetric;
 
@@ -141,12 +142,21 @@ pub(crate) enum Report {
 
 /// Takes a lane's rows.
 #[derive(Clone)]
-pub struct RowSender(pub(crate) Sender<Report>);
+pub struct RowSender {
+    pub(crate) reports: Sender<Report>,
+    /// Fired when nobody collects any more.
+    pub(crate) ended: Cancel,
+}
 
 impl RowSender {
     /// Whether anybody still wants rows.
     pub fn send(&self, row: PartialRow) -> bool {
-        self.0.send(Report::Row(row)).is_ok()
+        self.reports.send(Report::Row(row)).is_ok()
+    }
+
+    /// Whether anybody still wants rows, for a lane that has none to send. What is in flight can be abandoned otherwise.
+    pub fn is_wanted(&self) -> bool {
+        !self.ended.is_fired()
     }
 }
 

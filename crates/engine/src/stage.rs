@@ -139,6 +139,8 @@ pub(crate) struct Stage {
     queue: Option<QueuedJobs>,
     device: Option<StageDevice>,
     threads: Vec<JoinHandle<()>>,
+    /// Fired when this is dropped: lanes may abandon what they have in flight.
+    ended: Cancel,
     workers: usize,
     /// Rows that were taken so far.
     pub rows_taken: usize,
@@ -161,6 +163,7 @@ impl Stage {
             queue: None,
             device: None,
             threads: Vec::new(),
+            ended: Cancel::new(),
             workers: 0,
             rows_taken: 0,
             fallback: None,
@@ -185,12 +188,14 @@ impl Stage {
         let (left_behind, left_behind_queue) = unbounded();
         let kept = (policy == DevicePolicy::Preferred).then(Arc::<KeptJobs>::default);
         let role = Role::Device(id.clone());
+        let ended = self.ended.clone();
         self.spawn(role.clone(), move |reports| {
             let mut jobs = QueuedJobs::new(job_queue, None);
-            let result = guarded(&role, || lane.work(&mut jobs, &RowSender(reports.clone())));
+            let rows = RowSender { reports, ended };
+            let result = guarded(&role, || lane.work(&mut jobs, &rows));
             // From here on no job is taken; the dispatcher sees that before the collector hears of it.
             drop(jobs);
-            let _ = reports.send(Report::DeviceEnded(result));
+            let _ = rows.reports.send(Report::DeviceEnded(result));
         })?;
         let is_left = |place: &usize| !places.contains(place);
         let rest = (0..self.plan.metrics.len()).filter(is_left).collect();
@@ -217,10 +222,12 @@ impl Stage {
         mut jobs: impl Jobs + Send + 'static,
     ) -> Result<(), EngineError> {
         self.workers += 1;
+        let ended = self.ended.clone();
         self.spawn(Role::Worker, move |reports| {
-            let result = guarded(&Role::Worker, || worker.work(&mut jobs, &RowSender(reports.clone())));
+            let rows = RowSender { reports, ended };
+            let result = guarded(&Role::Worker, || worker.work(&mut jobs, &rows));
             if let Err(error) = result {
-                let _ = reports.send(Report::WorkerFailed(error));
+                let _ = rows.reports.send(Report::WorkerFailed(error));
             }
         })
     }
@@ -351,6 +358,7 @@ impl StageDevice {
 
 impl Drop for Stage {
     fn drop(&mut self) {
+        self.ended.fire();
         self.seal();
         self.device = None;
         // Lanes that wait to report see that nobody listens.

@@ -1,6 +1,7 @@
 //! What every kind of device offers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use visus_metrics::device::DeviceTask;
 use visus_video::{Allocator, SharedFrame};
@@ -50,6 +51,11 @@ pub trait Device: Send + Sync {
 
     /// Memory for frames that the device copies from without help of the processor.
     fn allocator(&self) -> Arc<dyn Allocator>;
+
+    /// Whether it is still there. One that was lost must be opened anew.
+    fn is_usable(&self) -> bool {
+        true
+    }
 
     /// Whether it has kernels for a metric.
     fn takes(&self, _task: &DeviceTask) -> bool {
@@ -105,6 +111,9 @@ pub trait Session: Send {
 
     /// Whether the oldest batch is done, so that [`collect`](Self::collect) does not wait.
     fn is_done(&mut self) -> Result<bool, DeviceError>;
+
+    /// Waits for the oldest batch, about this long at most where the device is slow. Says whether it is done.
+    fn wait(&mut self, patience: Duration) -> Result<bool, DeviceError>;
 
     /// Waits for the oldest batch; `None` if none is in flight.
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError>;

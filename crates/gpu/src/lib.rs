@@ -19,6 +19,7 @@ mod error;
 mod layout;
 mod schedule;
 mod selftest;
+mod slots;
 mod sums;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;

@@ -220,6 +220,37 @@ fn a_lost_device_is_an_error() {
     let ended = session.collect().and_then(|_| session.submit(vec![job(&clip, 1)]));
     assert!(matches!(ended, Err(DeviceError::Lost { .. } | DeviceError::Driver { .. })), "{ended:?}");
     assert!(device.session(&work, Limits::default()).is_err());
+    assert!(!device.is_usable(), "whoever keeps it knows that it has to be opened anew");
+    assert!(opened().unwrap().unwrap().is_usable());
+}
+
+/// What has been submitted cannot be called back, so little is; the rest of a batch goes with its session.
+#[test]
+fn a_dropped_session_submits_nothing_more() {
+    let Some(device) = opened() else { return };
+    let device = device.unwrap();
+    let metrics = metrics(&[("vif", &[]), ("adm", &[]), ("motion", &[])]);
+    let format = luma(640, 360, 8);
+    let work = Work::new(&format.into(), metrics.iter().map(AsRef::as_ref));
+    let clip: Vec<_> = (0..2).map(|index| pictures::pair(format, Kind::Noise, index)).collect();
+    let limits = Limits { batch: 1, slots: 2, ..Limits::default() };
+
+    let mut session = device.session(&work, limits).unwrap();
+    (0..2).for_each(|index| session.submit(vec![job(&clip, index)]).unwrap());
+    assert_eq!((session.in_flight(), device.submissions()), (2, [0, 0]));
+    assert!(!session.is_done().unwrap());
+    // Of a kernel that the driver may still have to compile, one row goes alone.
+    assert_eq!(device.submissions(), [1, 1]);
+    drop(session);
+    assert_eq!(device.submissions(), [1, 1]);
+
+    let mut session = device.session(&work, limits).unwrap();
+    (0..2).for_each(|index| session.submit(vec![job(&clip, index)]).unwrap());
+    while session.collect().unwrap().is_some() {}
+    let [all, at_once] = device.submissions();
+    assert!(all > 14, "fourteen kernels are used for the first time: {all}");
+    assert!((2..=4).contains(&at_once), "{at_once}");
+    assert!(session.wait(std::time::Duration::ZERO).unwrap(), "nothing is left to wait for");
 }
 
 /// Two sessions at once on one device, each with its own pictures.

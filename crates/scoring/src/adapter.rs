@@ -68,7 +68,7 @@ mod open {
         }
     }
 
-    /// An adapter, or why it cannot be used. Both are remembered.
+    /// An adapter, or why it cannot be used. Both are remembered, but a lost device is opened anew.
     type Opened = Result<Arc<Gpu>, String>;
 
     /// Opens an adapter and tests it before its first use.
@@ -89,6 +89,10 @@ mod open {
             let gpu = Gpu::adapter_tested(api.api(), number, crate::cache_folder().as_deref());
             gpu.map(Arc::new).map_err(|error| error.to_string())
         };
+        let is_lost = |opened: &Opened| opened.as_ref().is_ok_and(|gpu| !gpu.is_usable());
+        if known.get(&(api, number)).is_some_and(is_lost) {
+            known.remove(&(api, number));
+        }
         known.entry((api, number)).or_insert_with(open).clone()
     }
 
@@ -102,8 +106,13 @@ mod open {
         if !may_have_gpu() {
             return None;
         }
-        let adapter = best(api).ok().filter(|adapter| !adapter.is_software && adapter.lacks.is_none())?;
+        let adapter = best(api).ok().filter(is_choice_of_auto)?;
         numbered(api, adapter.info.index).ok()
+    }
+
+    /// Software is used when it is named, and never chosen.
+    fn is_choice_of_auto(adapter: &AdapterInfo) -> bool {
+        !adapter.is_software && adapter.lacks.is_none()
     }
 
     /// Whether looking for a GPU is worth loading drivers for, which takes a while and may print warnings of theirs. On
@@ -123,6 +132,26 @@ mod open {
         let info = &adapter.info;
         let lacks = adapter.lacks.as_ref().map_or(String::new(), |lacks| format!(": {lacks}"));
         format!("{}:{} {}, {}, {}{lacks}", info.api, info.index, info.name, info.driver, info.architecture)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// Whatever adapters this machine has.
+        #[test]
+        fn auto_never_chooses_software() {
+            for adapter in AdapterApi::ALL.into_iter().flat_map(|api| visus_engine::adapters(api.api())) {
+                let software = AdapterInfo { is_software: true, lacks: None, ..adapter.clone() };
+                assert!(!is_choice_of_auto(&software), "{software:?}");
+                let gpu = AdapterInfo { is_software: false, lacks: None, ..adapter.clone() };
+                assert!(is_choice_of_auto(&gpu), "{gpu:?}");
+                let lacking = AdapterInfo { lacks: Some("64-bit integers".to_owned()), ..gpu };
+                assert!(!is_choice_of_auto(&lacking) && line(&lacking).ends_with(": 64-bit integers"));
+                let start = format!("{}:{} ", adapter.info.api, adapter.info.index);
+                assert!(line(&adapter).starts_with(&start) && line(&adapter).contains(&adapter.info.name));
+            }
+        }
     }
 }
 

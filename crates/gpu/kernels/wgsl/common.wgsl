@@ -22,7 +22,9 @@ struct Header {
     // The address at which `memory` begins, and the one at which `totals` does.
     memory: u32,
     totals: u32,
-    unused: array<u32, 2>,
+    // The row of workgroups that this dispatch begins with: a launch may be cut into several dispatches.
+    first_group: u32,
+    unused: u32,
 }
 
 // Two pictures of every frame of a batch. Frame `n` begins `n * frame` bytes after the first; rows are `pitch` samples

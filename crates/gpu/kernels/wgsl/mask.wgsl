@@ -222,7 +222,7 @@ fn place_around(n: u32) -> vec2<u32> {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let x0 = a.first_column + i32(group.x * COLUMNS);
-    let y0 = a.first_row + i32(group.y * ROWS);
+    let y0 = a.first_row + i32((group.y + a.header.first_group) * ROWS);
     let x = lane % COLUMNS;
     let y = lane / COLUMNS;
     let own = decoupled(group.z, x0 + i32(x), y0 + i32(y));

@@ -63,7 +63,7 @@ fn blurred_along(place: u32) -> i32 {
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let x0 = i32(group.x) * WIDTH;
-    let y0 = i32(group.y) * ROWS;
+    let y0 = i32(group.y + a.header.first_group) * ROWS;
     let present = a.earlier[group.z].low != 0u;
     if present {
         let earlier = byte_of(a.earlier[group.z]);

@@ -140,7 +140,7 @@ fn add_group_sums(sums: Sums) {
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let x0 = group.x * WIDTH;
-    let y0 = group.y * ROWS;
+    let y0 = (group.y + a.header.first_group) * ROWS;
     let reference = byte_of(a.pictures.reference) + group.z * a.pictures.frame.low;
     let distorted = byte_of(a.pictures.distorted) + group.z * a.pictures.frame.low;
     let column = mirrored(i32(x0 + lane) - RADIUS, a.pictures.width);

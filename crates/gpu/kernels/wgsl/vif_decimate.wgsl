@@ -47,7 +47,7 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let x0 = group.x * WIDTH;
-    let y0 = group.y * ROWS;
+    let y0 = (group.y + a.header.first_group) * ROWS;
     let frames = groups.z / 2u;
     let second = group.z >= frames;
     let frame = group.z - select(0u, frames, second);

@@ -86,7 +86,7 @@ fn main(
 ) {
     // Pairs of outputs begin at even columns.
     let x0 = (a.first_column & ~1) + i32(group.x) * WIDTH;
-    let y0 = a.first_row + i32(group.y) * ROWS;
+    let y0 = a.first_row + i32(group.y + a.header.first_group) * ROWS;
     let frames = groups.z / 2u;
     let picture = select(0u, 1u, group.z >= frames);
     let frame = group.z - picture * frames;

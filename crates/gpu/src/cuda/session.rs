@@ -1,10 +1,10 @@
 //! Batches in flight: each slot has a stream, device memory for a batch and pinned memory for its sums. While one slot
 //! computes, others upload and read back.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use visus_video::{Format, SharedFrame};
+use visus_video::SharedFrame;
 
 use super::driver::{Buffer, Context, Event, Pinned, Rows, Stream};
 use super::kernels::Kernels;
@@ -14,6 +14,7 @@ use crate::device::{Limits, PairJob, Session};
 use crate::error::DeviceError;
 use crate::layout::{Layout, Size};
 use crate::schedule::{self, Addresses, Kernel, MotionPlaces};
+use crate::slots::{Slots, check, place_pictures, sums_of};
 use crate::sums::PairSums;
 use crate::work::Work;
 
@@ -26,8 +27,7 @@ pub struct CudaSession {
     kernels: Arc<Kernels>,
     /// What the kernels look up.
     tables: Buffer,
-    free: Vec<Slot>,
-    busy: VecDeque<Slot>,
+    slots: Slots<Slot>,
 }
 
 /// Fields are dropped in this order: the stream first, which waits for what uses the rest.
@@ -78,14 +78,14 @@ impl CudaSession {
         let most = limits.batch.clamp(1, MAX_BATCH);
         let layout = Layout::within(&work, most, allowed)
             .ok_or_else(|| DeviceError::Budget { needed: Layout::new(&work, 1).total, allowed })?;
-        let free = (0..slots).map(|_| Slot::new(context, &layout)).collect::<Result<_, _>>()?;
+        let slots = Slots::new(slots, || Slot::new(context, &layout))?;
         let tables = uploaded(context, &schedule::tables(&work))?;
-        Ok(Self { context: context.clone(), work, layout, kernels, tables, free, busy: VecDeque::new() })
+        Ok(Self { context: context.clone(), work, layout, kernels, tables, slots })
     }
 
     /// Milliseconds of every launch of a batch, each the mean of `rounds`, with nothing else on the device.
     pub fn profile(&mut self, pairs: Vec<PairJob>, rounds: usize) -> Result<Vec<(Kernel, f32)>, DeviceError> {
-        let slot = self.free.last().ok_or(DeviceError::Batch { got: 1, allowed: 0 })?;
+        let slot = self.slots.any_free().ok_or(DeviceError::Batch { got: 1, allowed: 0 })?;
         let mut held = Vec::new();
         let places = self.upload(slot, &pairs, &mut held)?;
         slot.stream.clear(&slot.buffer, self.layout.cleared())?;
@@ -108,24 +108,6 @@ impl CudaSession {
         Addresses { batch: slot.buffer.address(), tables: self.tables.address() }
     }
 
-    fn check(&self, pairs: &[PairJob]) -> Result<(), DeviceError> {
-        let (got, allowed) = (pairs.len(), self.layout.batch);
-        if got == 0 || got > allowed {
-            return Err(DeviceError::Batch { got, allowed });
-        }
-        let frames = pairs.iter().flat_map(|pair| {
-            [&pair.reference, &pair.distorted].into_iter().chain(pair.earlier.iter().flatten())
-        });
-        let chroma = |format: &Format| self.work.needs_chroma().then(|| format.chroma());
-        let shape = |format: &Format| (format.width(), format.height(), format.depth(), chroma(format));
-        for format in frames.map(|frame| frame.format()) {
-            if shape(format) != shape(&self.work.format) {
-                return Err(DeviceError::Picture { got: *format, needed: self.work.format });
-            }
-        }
-        Ok(())
-    }
-
     /// Queues the copies of all pictures, each once, and says where motion finds them.
     fn upload(
         &self,
@@ -133,46 +115,14 @@ impl CudaSession {
         pairs: &[PairJob],
         held: &mut Vec<SharedFrame>,
     ) -> Result<Vec<MotionPlaces>, DeviceError> {
-        for (n, pair) in pairs.iter().enumerate() {
-            self.copy(slot, &pair.reference, self.layout.plane(n, 0), held)?;
-            self.copy(slot, &pair.distorted, self.layout.plane(n, 1), held)?;
-            if self.work.needs_chroma() {
-                for (plane, picture) in [&pair.reference, &pair.distorted].into_iter().enumerate() {
-                    self.copy_chroma(
-                        slot,
-                        picture,
-                        [0, 1].map(|n_plane| self.layout.chroma_plane(n, 2 * plane + n_plane)),
-                    )?;
-                }
+        let places = place_pictures(&self.work, &self.layout, pairs, |picture, offset| {
+            self.copy(slot, picture, offset, held)
+        })?;
+        for (n, pair) in pairs.iter().enumerate().filter(|_| self.work.needs_chroma()) {
+            for (side, picture) in [&pair.reference, &pair.distorted].into_iter().enumerate() {
+                let offsets = [0, 1].map(|plane| self.layout.chroma_plane(n, 2 * side + plane));
+                self.copy_chroma(slot, picture, offsets)?;
             }
-        }
-        let mut known: Vec<(*const u8, usize)> = pairs
-            .iter()
-            .enumerate()
-            .map(|(n, pair)| (start(&pair.reference), self.layout.plane(n, 0)))
-            .collect();
-        let mut extra = 0;
-        let mut places = Vec::with_capacity(pairs.len());
-        for (n, pair) in pairs.iter().enumerate() {
-            let mut place = MotionPlaces { current: self.layout.plane(n, 0), earlier: [None; 2] };
-            for (distance, picture) in pair.earlier.iter().enumerate() {
-                let Some(picture) = picture.as_ref().filter(|_| self.work.distances[distance]) else {
-                    continue;
-                };
-                let found = known.iter().find(|(picture_start, _)| *picture_start == start(picture));
-                let offset = match found {
-                    Some((_, offset)) => *offset,
-                    None => {
-                        let offset = self.layout.earlier_plane(extra);
-                        extra += 1;
-                        self.copy(slot, picture, offset, held)?;
-                        known.push((start(picture), offset));
-                        offset
-                    }
-                };
-                place.earlier[distance] = Some(offset);
-            }
-            places.push(place);
         }
         Ok(places)
     }
@@ -244,17 +194,8 @@ impl CudaSession {
     }
 
     fn read(&self, slot: &Slot) -> Result<Vec<PairSums>, DeviceError> {
-        let part = self.layout.sums.part;
-        let sums = slot.histories.iter().zip(slot.results.bytes().chunks_exact(part));
-        sums.map(|(history, bytes)| PairSums {
-            layout: self.layout.sums_layout,
-            words: bytes.as_chunks().0.iter().map(|eight| u64::from_ne_bytes(*eight)).collect(),
-            history: *history,
-            strengths: BTreeMap::new(),
-        })
-        .enumerate()
-        .map(|(pair, sums)| self.with_strengths(slot, pair, sums))
-        .collect()
+        let sums = sums_of(&self.layout, &slot.histories, slot.results.bytes()).into_iter().enumerate();
+        sums.map(|(pair, sums)| self.with_strengths(slot, pair, sums)).collect()
     }
 
     /// Fetches the strengths of CAMBI whose sum depends on their order, which is rare.
@@ -290,21 +231,13 @@ fn uploaded(context: &Context, numbers: &[u32]) -> Result<Buffer, DeviceError> {
     Ok(buffer)
 }
 
-/// What tells pictures apart: where each lies, in host memory or as a picture of the device.
-fn start(picture: &SharedFrame) -> *const u8 {
-    match picture.remote() {
-        Some(remote) => std::ptr::from_ref(remote).cast::<u8>(),
-        None => picture.bytes().as_ptr(),
-    }
-}
-
 impl Session for CudaSession {
     fn batch(&self) -> usize {
         self.layout.batch
     }
 
     fn slots(&self) -> usize {
-        self.free.len() + self.busy.len()
+        self.slots.count()
     }
 
     fn device_bytes(&self) -> usize {
@@ -312,23 +245,21 @@ impl Session for CudaSession {
     }
 
     fn in_flight(&self) -> usize {
-        self.busy.len()
+        self.slots.in_flight()
     }
 
     fn submit(&mut self, pairs: Vec<PairJob>) -> Result<(), DeviceError> {
-        self.check(&pairs)?;
+        check(&self.work, &self.layout, &pairs)?;
         self.release()?;
-        let Some(mut slot) = self.free.pop() else {
-            return Err(DeviceError::Batch { got: pairs.len(), allowed: 0 });
-        };
+        let mut slot = self.slots.take_free(pairs.len())?;
         // Where this fails half-way, dropping the slot waits for what was queued before the pictures are let go.
         self.queue(&mut slot, &pairs)?;
-        self.busy.push_back(slot);
+        self.slots.begin(slot);
         Ok(())
     }
 
     fn release(&mut self) -> Result<(), DeviceError> {
-        for slot in self.busy.iter_mut().filter(|slot| !slot.held.is_empty()) {
+        for slot in self.slots.busy_mut().iter_mut().filter(|slot| !slot.held.is_empty()) {
             if slot.uploaded.has_passed()? {
                 slot.held.clear();
             }
@@ -337,15 +268,21 @@ impl Session for CudaSession {
     }
 
     fn is_done(&mut self) -> Result<bool, DeviceError> {
-        self.busy.front().map_or(Ok(true), |slot| slot.done.has_passed())
+        self.slots.oldest().map_or(Ok(true), |slot| slot.done.has_passed())
+    }
+
+    /// A batch takes milliseconds, and the driver's own wait costs least.
+    fn wait(&mut self, _patience: Duration) -> Result<bool, DeviceError> {
+        self.slots.oldest().map_or(Ok(()), |slot| slot.done.wait())?;
+        Ok(true)
     }
 
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError> {
-        let Some(mut slot) = self.busy.pop_front() else { return Ok(None) };
+        let Some(mut slot) = self.slots.take_oldest() else { return Ok(None) };
         slot.done.wait()?;
         slot.held.clear();
         let sums = self.read(&slot)?;
-        self.free.push(slot);
+        self.slots.give_back(slot);
         Ok(Some(sums))
     }
 }

@@ -1,6 +1,7 @@
-//! The kernels: WGSL put together from the pieces in `kernels/wgsl`, compiled when a session first needs them.
+//! The kernels: WGSL put together from the pieces in `kernels/wgsl`, compiled when they are first submitted.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use visus_metrics::device::{vif_log2, vif_taps};
 use wgpu::util::DeviceExt;
@@ -175,6 +176,11 @@ pub fn workgroups(launch: &Launch, pairs: usize) -> [u32; 3] {
     }
 }
 
+/// A kernel's place among [`KERNELS`], as a bit.
+fn bit(kernel: Kernel) -> u32 {
+    KERNELS.iter().position(|known| *known == kernel).map_or(0, |place| 1 << place)
+}
+
 /// The kernels of a device.
 #[derive(Debug)]
 pub struct Kernels {
@@ -184,6 +190,8 @@ pub struct Kernels {
     layout: wgpu::PipelineLayout,
     /// In the order of [`KERNELS`].
     pipelines: [OnceLock<wgpu::ComputePipeline>; KERNELS.len()],
+    /// Those that have been submitted, a bit for each.
+    used: AtomicU32,
 }
 
 impl Kernels {
@@ -217,7 +225,17 @@ impl Kernels {
             contents: bytemuck::cast_slice(vif_log2()),
             usage: BufferUsages::STORAGE,
         });
-        Self { bindings, logarithms, layout, pipelines: Default::default() }
+        Self { bindings, logarithms, layout, pipelines: Default::default(), used: AtomicU32::new(0) }
+    }
+
+    /// Whether a kernel has been submitted before. Drivers may compile at the first use of a pipeline.
+    pub fn is_used(&self, kernel: Kernel) -> bool {
+        self.used.load(Ordering::Relaxed) & bit(kernel) != 0
+    }
+
+    /// Says whether this is its first use.
+    pub fn mark_used(&self, kernel: Kernel) -> bool {
+        self.used.fetch_or(bit(kernel), Ordering::Relaxed) & bit(kernel) == 0
     }
 
     /// The compiled kernel.

@@ -6,14 +6,19 @@
 //! An adapter that computes on the processor (lavapipe) is for tests: it is used when it is named, and never chosen.
 
 mod faults;
-#[cfg(test)]
-mod kernel_tests;
 mod kernels;
+mod pace;
+mod pieces;
 mod session;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod upload;
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use visus_metrics::device::DeviceTask;
@@ -25,6 +30,7 @@ use crate::error::DeviceError;
 use crate::work::Work;
 use faults::Faults;
 use kernels::Kernels;
+use pace::Pace;
 use session::WgpuSession;
 
 /// What the kernels need of an adapter.
@@ -73,11 +79,14 @@ pub fn adapters(api: Api) -> Vec<AdapterInfo> {
 
 /// The number of the adapter that is used when none is named: a discrete GPU before an integrated one, software last.
 pub fn first(api: Api) -> Option<AdapterInfo> {
-    let rank = |adapter: &AdapterInfo| (adapter.lacks.is_some(), adapter.info.architecture != DISCRETE);
-    let mut found = adapters(api);
-    // The sort is stable: adapters of one kind keep their order.
-    found.sort_by_key(|adapter| (adapter.is_software, rank(adapter)));
-    found.into_iter().next()
+    best(adapters(api))
+}
+
+fn best(found: Vec<AdapterInfo>) -> Option<AdapterInfo> {
+    // Among equals the first one is the least.
+    found.into_iter().min_by_key(|adapter| {
+        (adapter.is_software, adapter.lacks.is_some(), adapter.info.architecture != DISCRETE)
+    })
 }
 
 const DISCRETE: &str = "discrete GPU";
@@ -155,6 +164,10 @@ struct Shared {
     queue: wgpu::Queue,
     kernels: Kernels,
     faults: Faults,
+    pace: Mutex<Pace>,
+    /// How many there were, and how many of a session were on the device at once, at most.
+    submissions: AtomicU64,
+    most_outstanding: AtomicU64,
 }
 
 impl WgpuDevice {
@@ -180,7 +193,9 @@ impl WgpuDevice {
             .map_err(|error| DeviceError::Driver { step: "open the adapter", reason: error.to_string() })?;
         let faults = Faults::watch(&device);
         let kernels = Kernels::new(&device);
-        Ok(Self { info, is_software, shared: Arc::new(Shared { device, queue, kernels, faults }) })
+        let (pace, [submissions, most_outstanding]) = (Mutex::default(), [0; 2].map(AtomicU64::new));
+        let shared = Shared { device, queue, kernels, faults, pace, submissions, most_outstanding };
+        Ok(Self { info, is_software, shared: Arc::new(shared) })
     }
 
     /// Opens an adapter and tests it, unless it has passed with this driver before; what has passed is remembered in the
@@ -200,6 +215,12 @@ impl WgpuDevice {
         self.is_software
     }
 
+    /// How many submissions there were, of all sessions, and how many of a session were on the device at once, at most.
+    #[doc(hidden)]
+    pub fn submissions(&self) -> [u64; 2] {
+        [&self.shared.submissions, &self.shared.most_outstanding].map(|count| count.load(Ordering::Relaxed))
+    }
+
     /// Gives the device up, as a driver does when it resets: everything after this fails.
     #[doc(hidden)]
     pub fn lose(&self) {
@@ -215,6 +236,10 @@ impl Device for WgpuDevice {
     /// Frames are copied into memory of the driver in any case.
     fn allocator(&self) -> Arc<dyn Allocator> {
         Arc::new(OrdinaryMemory)
+    }
+
+    fn is_usable(&self) -> bool {
+        self.shared.faults.check("look at the device").is_ok()
     }
 
     fn takes(&self, task: &DeviceTask) -> bool {
@@ -233,24 +258,5 @@ struct OrdinaryMemory;
 impl Allocator for OrdinaryMemory {
     fn allocate(&self, _bytes: usize) -> Option<Box<dyn Buffer>> {
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_an_adapter_lacks_is_named() {
-        let enough = wgpu::Limits { max_compute_workgroup_storage_size: 16 << 10, ..wgpu::Limits::default() };
-        assert_eq!(lacks(Features::SHADER_INT64, &enough), None);
-        assert!(lacks(Features::empty(), &enough).unwrap().contains("SHADER_INT64"));
-        let small = wgpu::Limits { max_compute_workgroup_storage_size: 1024, ..enough.clone() };
-        assert_eq!(
-            lacks(Features::SHADER_INT64, &small).unwrap(),
-            "it has 1024 bytes of workgroup memory, but 12288 are needed"
-        );
-        let few = wgpu::Limits { max_compute_invocations_per_workgroup: 128, ..enough };
-        assert!(lacks(Features::SHADER_INT64, &few).unwrap().contains("128 invocations to a workgroup"));
     }
 }

@@ -1,32 +1,31 @@
-//! Batches in flight: each slot has memory for a batch, for its sums and for reading them back.
+//! Batches in flight. A batch goes to the device in several submissions ([`Pieces`]), each as long as the device's
+//! [`Pace`] allows, and few of them at once: what has not been submitted is dropped with the session.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZeroU64;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-use visus_video::{Format, SharedFrame};
-use wgpu::{BindGroupEntry, BindingResource, BufferBinding, BufferUsages, MapMode, PollType};
+use wgpu::{MapMode, PollType};
 
 use super::Shared;
-use super::kernels::workgroups;
+use super::pace::Pace;
+use super::pieces::{Piece, Pieces};
+use super::slot::{ARGUMENTS, BASE, HEADER, Slot, State};
+use super::upload::upload;
 use crate::arguments::MAX_BATCH;
 use crate::device::{Limits, PairJob, Session};
 use crate::error::DeviceError;
 use crate::layout::Layout;
 use crate::schedule::{self, Addresses, Launch, MotionPlaces};
+use crate::slots::{Slots, check, place_pictures, sums_of};
 use crate::sums::PairSums;
 use crate::work::Work;
 
-/// The address of a batch's first byte. It is not zero, because that says "no picture".
-const BASE: usize = 256;
-/// Bytes in front of a launch's arguments: where memory and totals begin.
-const HEADER: usize = 16;
-/// Bytes that a launch's arguments may take; the largest are motion's.
-const ARGUMENTS: usize = 1024;
-/// A batch takes milliseconds, or seconds on a software adapter. After this long something hangs.
+/// A submission takes milliseconds. After this long something hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a wait sleeps before it looks at the device again.
+const NAP: Duration = Duration::from_micros(200);
 
 /// Kernels and memory for pictures of one format.
 pub struct WgpuSession {
@@ -35,26 +34,22 @@ pub struct WgpuSession {
     layout: Layout,
     /// From one launch's arguments to the next.
     argument_stride: usize,
-    free: Vec<Slot>,
-    busy: VecDeque<Slot>,
+    /// Submissions follow the order of those in flight.
+    slots: Slots<Slot>,
+    outstanding: VecDeque<Submission>,
+    /// When the last submission ended.
+    last_end: Option<Instant>,
 }
 
-struct Slot {
-    memory: wgpu::Buffer,
-    totals: wgpu::Buffer,
-    arguments: wgpu::Buffer,
-    results: wgpu::Buffer,
-    bind_group: wgpu::BindGroup,
-    /// Of each pair: how many earlier pictures there were.
-    histories: Vec<usize>,
-    submission: Option<wgpu::SubmissionIndex>,
-    mapped: Arc<AtomicU8>,
+/// Something that the device works on.
+struct Submission {
+    cost: f64,
+    /// Its kernel had not run before: a driver may compile it now, which no pace foresees.
+    is_first_use: bool,
+    start: Instant,
+    /// Set once the device is done with it.
+    end: Arc<OnceLock<Instant>>,
 }
-
-/// States of `Slot::mapped`.
-const PENDING: u8 = 0;
-const READY: u8 = 1;
-const FAILED: u8 = 2;
 
 impl WgpuSession {
     /// The largest batch within the limits.
@@ -69,215 +64,142 @@ impl WgpuSession {
             .ok_or_else(|| DeviceError::Budget { needed: Layout::new(&work, 1).total, allowed })?;
         let alignment = device_limits.min_storage_buffer_offset_alignment as usize;
         let argument_stride = (HEADER + ARGUMENTS).next_multiple_of(alignment.max(4));
-        let mut session =
-            Self { shared, work, layout, argument_stride, free: Vec::new(), busy: VecDeque::new() };
-        let launches = session.launches(&vec![MotionPlaces::default(); session.layout.batch]);
-        for launch in &launches {
-            session.shared.kernels.pipeline(&session.shared.device, &session.shared.faults, launch.kernel)?;
-        }
-        for _ in 0..slots {
-            let slot = session.slot(launches.len())?;
-            session.free.push(slot);
-        }
-        Ok(session)
+        // Kernels are compiled when they are first submitted: whoever cancels does not wait for all of them.
+        let launches = launches(&work, &layout, &vec![MotionPlaces::default(); layout.batch]).len();
+        let slots = Slots::new(slots, || Slot::new(&shared, &layout, launches, argument_stride))?;
+        let outstanding = VecDeque::new();
+        Ok(Self { shared, work, layout, argument_stride, slots, outstanding, last_end: None })
     }
 
-    /// Memory for a batch.
-    fn slot(&self, launches: usize) -> Result<Slot, DeviceError> {
-        let Shared { device, faults, kernels, .. } = &*self.shared;
-        let layout = &self.layout;
-        let buffer = |bytes: usize, usage: BufferUsages| {
-            let size = bytes.max(4).next_multiple_of(4) as u64;
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size,
-                usage,
-                mapped_at_creation: false,
-            })
-        };
-        let total = layout.rows.offset + 2 * layout.cleared().len();
-        faults.guard(device, "allocate a batch", total, || {
-            let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-            let memory = buffer(layout.rows.offset, storage);
-            let totals = buffer(layout.cleared().len(), storage | BufferUsages::COPY_SRC);
-            let arguments = buffer(launches.max(1) * self.argument_stride, storage);
-            let results =
-                buffer(layout.batch * layout.sums.part, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-            let window = BufferBinding {
-                buffer: &arguments,
-                offset: 0,
-                size: NonZeroU64::new((HEADER + ARGUMENTS) as u64),
-            };
-            let resources = [
-                memory.as_entire_binding(),
-                totals.as_entire_binding(),
-                BindingResource::Buffer(window),
-                kernels.logarithms.as_entire_binding(),
-            ];
-            let entries: Vec<BindGroupEntry<'_>> = (0..)
-                .zip(resources)
-                .map(|(binding, resource)| BindGroupEntry { binding, resource })
-                .collect();
-            let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &kernels.bindings,
-                entries: &entries,
-            });
-            Slot {
-                memory,
-                totals,
-                arguments,
-                results,
-                bind_group,
-                histories: Vec::new(),
-                submission: None,
-                mapped: Arc::default(),
+    fn pace(&self) -> Pace {
+        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hears of what has ended, and submits what there is room for.
+    fn advance(&mut self) -> Result<(), DeviceError> {
+        let step = "look for results";
+        // Whatever the answer is, the callbacks of what is done have been called.
+        let polled = self.shared.device.poll(PollType::Poll);
+        self.shared.faults.check(step)?;
+        polled.map_err(|error| DeviceError::Driver { step, reason: error.to_string() })?;
+        self.forget_ended();
+        self.check_time()?;
+        while let Some(place) = self.slots.busy().iter().position(|slot| !slot.pieces.is_empty()) {
+            if !self.has_room() {
+                break;
             }
-        })
-    }
-
-    fn launches(&self, places: &[MotionPlaces]) -> Vec<Launch> {
-        let addresses = Addresses { batch: BASE as u64, tables: 0 };
-        schedule::launches(&self.work, &self.layout, addresses, places)
-    }
-
-    fn check(&self, pairs: &[PairJob]) -> Result<(), DeviceError> {
-        let (got, allowed) = (pairs.len(), self.layout.batch);
-        if got == 0 || got > allowed {
-            return Err(DeviceError::Batch { got, allowed });
-        }
-        let shape = |format: &Format| (format.width(), format.height(), format.depth());
-        for pair in pairs {
-            let pictures =
-                [&pair.reference, &pair.distorted].into_iter().chain(pair.earlier.iter().flatten());
-            for format in pictures.map(|picture| picture.format()) {
-                if shape(format) != shape(&self.work.format) {
-                    return Err(DeviceError::Picture { got: *format, needed: self.work.format });
-                }
-            }
+            self.submit_pieces(place)?;
         }
         Ok(())
     }
 
-    /// Copies all pictures, each once, and says where motion finds them.
-    fn upload(&self, slot: &Slot, pairs: &[PairJob]) -> Vec<MotionPlaces> {
-        let mut known: Vec<(*const u8, usize)> = Vec::new();
-        for (n, pair) in pairs.iter().enumerate() {
-            self.copy(slot, &pair.reference, self.layout.plane(n, 0));
-            self.copy(slot, &pair.distorted, self.layout.plane(n, 1));
-            known.push((pair.reference.bytes().as_ptr(), self.layout.plane(n, 0)));
-        }
-        let mut extra = 0;
-        let mut place_of = |picture: &SharedFrame| {
-            let start = picture.bytes().as_ptr();
-            if let Some((_, offset)) = known.iter().find(|(known, _)| *known == start) {
-                return *offset;
-            }
-            let offset = self.layout.earlier_plane(extra);
-            extra += 1;
-            self.copy(slot, picture, offset);
-            known.push((start, offset));
-            offset
-        };
-        let mut places = Vec::with_capacity(pairs.len());
-        for (n, pair) in pairs.iter().enumerate() {
-            let mut place = MotionPlaces { current: self.layout.plane(n, 0), earlier: [None; 2] };
-            for (distance, picture) in pair.earlier.iter().enumerate() {
-                let picture = picture.as_ref().filter(|_| self.work.distances[distance]);
-                place.earlier[distance] = picture.map(&mut place_of);
-            }
-            places.push(place);
-        }
-        places
+    fn has_room(&self) -> bool {
+        let cost = self.outstanding.iter().map(|submission| submission.cost).sum();
+        let is_first_use = self.outstanding.iter().any(|submission| submission.is_first_use);
+        !is_first_use && self.pace().has_room(self.outstanding.len(), cost)
     }
 
-    /// The luma of a picture, row by row where its rows lie otherwise than on the device.
-    fn copy(&self, slot: &Slot, picture: &SharedFrame, offset: usize) {
-        let size = &self.layout.luma;
-        let (pitch, width) = (size.pitch * self.layout.sample_bytes, size.width * self.layout.sample_bytes);
-        let plane = picture.plane_layout(0);
-        let bytes = &picture.bytes()[plane.offset..];
-        let queue = &self.shared.queue;
-        if plane.stride == pitch && bytes.len() >= pitch * size.height {
-            return queue.write_buffer(&slot.memory, offset as u64, &bytes[..pitch * size.height]);
-        }
-        let Some(length) = NonZeroU64::new((pitch * size.height) as u64) else { return };
-        // Without a view there was an error, which the guard around this hears.
-        let Some(mut view) = queue.write_buffer_with(&slot.memory, offset as u64, length) else { return };
-        for (row, from) in bytes.chunks(plane.stride.max(1)).take(size.height).enumerate() {
-            view.slice(row * pitch..row * pitch + width).copy_from_slice(&from[..width]);
+    /// Learns how long submissions took.
+    fn forget_ended(&mut self) {
+        while let Some(Submission { cost, is_first_use, start, end }) = self.outstanding.front() {
+            let Some(end) = end.get() else { break };
+            if !is_first_use {
+                let start = self.last_end.map_or(*start, |last| last.max(*start));
+                let mut pace = self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner);
+                pace.learn(*cost, end.saturating_duration_since(start));
+            }
+            self.last_end = Some(*end);
+            self.outstanding.pop_front();
         }
     }
 
-    /// Arguments of all launches, each at its place.
-    fn write_arguments(&self, slot: &Slot, launches: &[Launch]) {
-        let mut bytes = vec![0u8; launches.len() * self.argument_stride];
-        let header = [BASE as u32, (BASE + self.layout.rows.offset) as u32, 0, 0];
-        for (launch, place) in launches.iter().zip(bytes.chunks_mut(self.argument_stride)) {
+    fn check_time(&self) -> Result<(), DeviceError> {
+        let Some(oldest) = self.outstanding.front() else { return Ok(()) };
+        let since = self.last_end.map_or(oldest.start, |last| last.max(oldest.start));
+        if since.elapsed() < PATIENCE {
+            return Ok(());
+        }
+        let reason = format!("it has been at work for {} seconds", since.elapsed().as_secs());
+        Err(DeviceError::TimedOut { step: "wait for a batch", reason })
+    }
+
+    /// Arguments of pieces, each at its place.
+    fn write_arguments(&self, slot: &Slot, pieces: &[Piece]) {
+        let mut bytes = vec![0u8; pieces.len() * self.argument_stride];
+        for (piece, place) in pieces.iter().zip(bytes.chunks_mut(self.argument_stride)) {
+            let header = [BASE as u32, (BASE + self.layout.rows.offset) as u32, piece.first_row, 0];
             place[..HEADER].copy_from_slice(bytemuck::cast_slice(&header));
-            let arguments = launch.arguments.bytes();
+            let arguments = slot.pieces.launch(piece).arguments.bytes();
             place[HEADER..HEADER + arguments.len()].copy_from_slice(arguments);
         }
         self.shared.queue.write_buffer(&slot.arguments, 0, &bytes);
     }
 
-    fn queue(&self, slot: &mut Slot, pairs: &[PairJob]) -> Result<(), DeviceError> {
-        let Shared { device, queue, kernels, faults } = &*self.shared;
-        faults.guard(device, "score a batch", 0, || {
-            let places = self.upload(slot, pairs);
-            let launches = self.launches(&places);
-            self.write_arguments(slot, &launches);
+    /// The next submission of a batch; the last one also has its sums read back.
+    fn submit_pieces(&mut self, place: usize) -> Result<(), DeviceError> {
+        let Shared { device, queue, kernels, faults, submissions, .. } = &*self.shared;
+        let budget = self.pace().budget();
+        let slot = &mut self.slots.busy_mut()[place];
+        let is_first = !slot.pieces.is_begun();
+        let pieces = slot.pieces.take(budget, |kernel| !kernels.is_used(kernel));
+        let slot = &self.slots.busy()[place];
+        let first_uses = pieces.iter().filter(|piece| kernels.mark_used(slot.pieces.launch(piece).kernel));
+        let is_first_use = first_uses.count() > 0;
+        let end = Arc::new(OnceLock::new());
+        let start = faults.guard(device, "score a batch", 0, || {
+            self.write_arguments(slot, &pieces);
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            encoder.clear_buffer(&slot.totals, 0, None);
+            if is_first {
+                encoder.clear_buffer(&slot.totals, 0, None);
+            }
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                for (n, launch) in launches.iter().enumerate() {
-                    pass.set_pipeline(kernels.pipeline(device, faults, launch.kernel)?);
+                for (n, piece) in pieces.iter().enumerate() {
+                    pass.set_pipeline(kernels.pipeline(device, faults, slot.pieces.launch(piece).kernel)?);
                     pass.set_bind_group(0, &slot.bind_group, &[(n * self.argument_stride) as u32]);
-                    let [x, y, z] = workgroups(launch, pairs.len());
+                    let [x, y, z] = piece.groups;
                     pass.dispatch_workgroups(x, y, z);
                 }
             }
-            let from = (self.layout.sums.offset - self.layout.rows.offset) as u64;
-            let bytes = (pairs.len() * self.layout.sums.part) as u64;
-            encoder.copy_buffer_to_buffer(&slot.totals, from, &slot.results, 0, bytes);
-            slot.submission = Some(queue.submit([encoder.finish()]));
-            slot.mapped.store(PENDING, Ordering::Release);
-            let mapped = slot.mapped.clone();
-            slot.results.map_async(MapMode::Read, .., move |result| {
-                mapped.store(if result.is_ok() { READY } else { FAILED }, Ordering::Release);
+            if slot.pieces.is_empty() {
+                self.read_back(&mut encoder, slot);
+            }
+            let ended = end.clone();
+            encoder.on_submitted_work_done(move || {
+                ended.get_or_init(Instant::now);
             });
-            Ok(())
-        })?
+            let start = Instant::now();
+            queue.submit([encoder.finish()]);
+            submissions.fetch_add(1, Ordering::Relaxed);
+            Ok(start)
+        })??;
+        let cost = pieces.iter().map(|piece| piece.cost).sum();
+        self.outstanding.push_back(Submission { cost, is_first_use, start, end });
+        self.shared.most_outstanding.fetch_max(self.outstanding.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Copies a batch's sums to where they are read once the submission has ended.
+    fn read_back(&self, encoder: &mut wgpu::CommandEncoder, slot: &Slot) {
+        let from = (self.layout.sums.offset - self.layout.rows.offset) as u64;
+        let bytes = (slot.histories.len() * self.layout.sums.part) as u64;
+        encoder.copy_buffer_to_buffer(&slot.totals, from, &slot.results, 0, bytes);
+        let finish = slot.finisher();
+        encoder.map_buffer_on_submit(&slot.results, MapMode::Read, .., move |result| finish(result.is_ok()));
     }
 
     /// The sums of a batch that is done.
     fn read(&self, slot: &Slot) -> Result<Vec<PairSums>, DeviceError> {
-        let part = self.layout.sums.part;
         let view = slot
             .results
             .get_mapped_range(..)
             .map_err(|error| DeviceError::Driver { step: "read sums back", reason: error.to_string() })?;
-        let sums = slot.histories.iter().zip(view.chunks_exact(part)).map(|(history, bytes)| PairSums {
-            layout: self.layout.sums_layout,
-            words: bytes.as_chunks().0.iter().map(|eight| u64::from_le_bytes(*eight)).collect(),
-            history: *history,
-            strengths: BTreeMap::new(),
-        });
-        Ok(sums.collect())
+        Ok(sums_of(&self.layout, &slot.histories, &view))
     }
+}
 
-    fn wait(&self, slot: &Slot) -> Result<(), DeviceError> {
-        let step = "wait for a batch";
-        let poll = PollType::Wait { submission_index: slot.submission.clone(), timeout: Some(PATIENCE) };
-        let waited = self.shared.device.poll(poll);
-        self.shared.faults.check(step)?;
-        match (waited, slot.mapped.load(Ordering::Acquire)) {
-            (Ok(_), READY) => Ok(()),
-            (Err(error), _) => Err(DeviceError::TimedOut { step, reason: error.to_string() }),
-            _ => Err(DeviceError::Lost { step, reason: "its sums cannot be read".to_owned() }),
-        }
-    }
+fn launches(work: &Work, layout: &Layout, places: &[MotionPlaces]) -> Vec<Launch> {
+    schedule::launches(work, layout, Addresses { batch: BASE as u64, tables: 0 }, places)
 }
 
 impl Session for WgpuSession {
@@ -286,7 +208,7 @@ impl Session for WgpuSession {
     }
 
     fn slots(&self) -> usize {
-        self.free.len() + self.busy.len()
+        self.slots.count()
     }
 
     fn device_bytes(&self) -> usize {
@@ -294,41 +216,57 @@ impl Session for WgpuSession {
     }
 
     fn in_flight(&self) -> usize {
-        self.busy.len()
+        self.slots.in_flight()
     }
 
+    /// Pictures are copied here and now, so none is held. The rest begins with the next look at the device.
     fn submit(&mut self, pairs: Vec<PairJob>) -> Result<(), DeviceError> {
-        self.check(&pairs)?;
-        let Some(mut slot) = self.free.pop() else {
-            return Err(DeviceError::Batch { got: pairs.len(), allowed: 0 });
-        };
-        slot.histories = pairs.iter().map(PairJob::history).collect();
-        self.queue(&mut slot, &pairs)?;
-        self.busy.push_back(slot);
+        check(&self.work, &self.layout, &pairs)?;
+        let mut slot = self.slots.take_free(pairs.len())?;
+        let Shared { device, queue, faults, .. } = &*self.shared;
+        let places = faults.guard(device, "upload a batch", self.layout.total, || {
+            place_pictures(&self.work, &self.layout, &pairs, |picture, offset| {
+                upload(queue, &slot.memory, &self.layout, picture, offset);
+                Ok(())
+            })
+        })??;
+        let launches = launches(&self.work, &self.layout, &places);
+        slot.begin(pairs.iter().map(PairJob::history).collect(), Pieces::new(launches, pairs.len()));
+        self.slots.begin(slot);
         Ok(())
     }
 
-    /// Pictures are copied when they are submitted, so none is held.
     fn release(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 
     fn is_done(&mut self) -> Result<bool, DeviceError> {
-        let Some(slot) = self.busy.front() else { return Ok(true) };
-        // Whatever the answer is, the callbacks of what is done have been called.
-        let polled = self.shared.device.poll(PollType::Poll);
-        self.shared.faults.check("look for results")?;
-        polled
-            .map_err(|error| DeviceError::Driver { step: "look for results", reason: error.to_string() })?;
-        Ok(slot.mapped.load(Ordering::Acquire) != PENDING)
+        self.advance()?;
+        Ok(self.slots.oldest().is_none_or(|slot| slot.state() != State::Pending))
+    }
+
+    fn wait(&mut self, patience: Duration) -> Result<bool, DeviceError> {
+        let start = Instant::now();
+        while !self.is_done()? {
+            if start.elapsed() >= patience {
+                return Ok(false);
+            }
+            std::thread::sleep(NAP);
+        }
+        Ok(true)
     }
 
     fn collect(&mut self) -> Result<Option<Vec<PairSums>>, DeviceError> {
-        let Some(slot) = self.busy.pop_front() else { return Ok(None) };
-        self.wait(&slot)?;
+        // A device that hangs is an error before this time is over.
+        self.wait(Duration::MAX)?;
+        let Some(slot) = self.slots.take_oldest() else { return Ok(None) };
+        if slot.state() == State::Failed {
+            let reason = "its sums cannot be read".to_owned();
+            return Err(DeviceError::Lost { step: "wait for a batch", reason });
+        }
         let sums = self.read(&slot)?;
         slot.results.unmap();
-        self.free.push(slot);
+        self.slots.give_back(slot);
         Ok(Some(sums))
     }
 }
