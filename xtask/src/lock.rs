@@ -28,7 +28,7 @@ pub fn run() -> Result<()> {
     let folder = root().join("target/lock");
     succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     succeeds(Command::new(folder.join("bin/pip")).args(["install", "--quiet", RESOLVER]))?;
-    for place in [clients, root().join("tests/python")] {
+    for place in [clients, root().join("tests/python"), root().join("tests/scale")] {
         compile(&folder, &place)?;
     }
     Ok(())
@@ -74,7 +74,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) -> Result<()> {
             ));
         }
     }
-    for folder in ["tests/clients", "tests/python"] {
+    for folder in ["tests/clients", "tests/python", "tests/scale"] {
         let read = |name: &str| {
             std::fs::read_to_string(root.join(folder).join(name)).context(format!("{folder}/{name}"))
         };
@@ -90,8 +90,14 @@ fn python_faults(folder: &str, wanted: &str, locked: &str) -> Vec<String> {
     let unhashed = lines.iter().filter(|line| !line.contains("--hash=sha256:"));
     let mut faults: Vec<String> =
         unhashed.map(|line| format!("{folder}/requirements.txt has no hash: {line}")).collect();
-    let missing =
-        wanted.lines().filter(|name| !name.is_empty() && !lines.iter().any(|line| line.starts_with(*name)));
+    // Extras are not in the lock file: what they bring is.
+    let plain = |name: &str| match (name.split_once('['), name.split_once(']')) {
+        (Some((before, _)), Some((_, after))) => format!("{before}{after}"),
+        _ => name.to_owned(),
+    };
+    let missing = wanted
+        .lines()
+        .filter(|name| !name.is_empty() && !lines.iter().any(|line| line.starts_with(&plain(name))));
     faults.extend(
         missing.map(|name| format!("{folder}/requirements.txt does not have {name}; run cargo xtask lock")),
     );

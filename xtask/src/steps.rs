@@ -34,7 +34,9 @@ pub fn test() -> Result<()> {
     bring("chromium", "chromium");
     bring("c++", "g++");
     bring_vulkan();
+    bring("nats-server", "nats-server");
     step("python", || python::prepare(&root()))?;
+    step("scale", fleet::prepare)?;
     step("libvmaf", capi::bring_peer)?;
     cargo(&["test", "--workspace", "--features", FEATURES])?;
     step("python wheel", wheel::test)?;

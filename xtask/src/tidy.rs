@@ -11,6 +11,7 @@ use crate::{lock, security};
 const EDGES: &[(&str, &[&str])] = &[
     ("child", &[]),
     ("fuzzing", &[]),
+    ("remote", &[]),
     ("video", &[]),
     ("metrics", &["video"]),
     ("diagnose", &["video"]),
@@ -31,7 +32,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval",
-            "server",
+            "server", "remote",
         ],
     ),
 ];

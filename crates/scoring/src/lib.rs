@@ -53,4 +53,4 @@ pub use request::{Decoders, DeviceDecoding, Pairing, RunOptions, ScoreRequest, V
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
 pub use selection::{Columns, Resolved, Selection};
 pub use shape::Shape;
-pub use video::Video;
+pub use video::{OpenBytes, SeekableBytes, Video};

@@ -516,6 +516,10 @@ fn input(video: &Video, kind: Kind, names: &mut FileNames) -> Result<Input, Scor
             let text = format!("{name} is a clip in memory, which can be neither decoded nor converted");
             return Err(RequestError::Format(text).into());
         }
+        Video::Elsewhere { name, .. } => {
+            let text = format!("{name} is not a file, and can be neither decoded nor converted");
+            return Err(RequestError::Format(text).into());
+        }
     };
     Ok(match kind {
         Kind::Y4m => Input::Y4m(path),

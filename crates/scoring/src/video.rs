@@ -21,7 +21,18 @@ pub enum Video {
     Folder { name: PathBuf, folder: File },
     /// A clip in memory.
     Memory { name: String, bytes: Arc<[u8]> },
+    /// Raw or Y4M video that is read through something else than a file, as from an object store.
+    Elsewhere { name: String, bytes: Arc<dyn OpenBytes> },
 }
+
+/// Bytes that can be opened, read and sought in, as often as needed.
+pub trait OpenBytes: std::fmt::Debug + Send + Sync {
+    fn open(&self) -> std::io::Result<Box<dyn SeekableBytes>>;
+}
+
+/// What can be read and sought in.
+pub trait SeekableBytes: Read + Seek + Send {}
+impl<T: Read + Seek + Send> SeekableBytes for T {}
 
 /// How a video's bytes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +53,7 @@ impl Video {
             Self::Path(path) | Self::File { name: path, .. } | Self::Folder { name: path, .. } => {
                 path.to_string_lossy().into_owned()
             }
-            Self::Memory { name, .. } => name.clone(),
+            Self::Memory { name, .. } | Self::Elsewhere { name, .. } => name.clone(),
         }
     }
 
@@ -53,6 +64,9 @@ impl Video {
             Self::File { name, file } => Self::File { name: name.clone(), file: file.try_clone()? },
             Self::Folder { name, folder } => Self::Folder { name: name.clone(), folder: folder.try_clone()? },
             Self::Memory { name, bytes } => Self::Memory { name: name.clone(), bytes: Arc::clone(bytes) },
+            Self::Elsewhere { name, bytes } => {
+                Self::Elsewhere { name: name.clone(), bytes: Arc::clone(bytes) }
+            }
         })
     }
 
@@ -63,7 +77,7 @@ impl Video {
                 let (path, _) = split_stream(path);
                 path.metadata().is_ok_and(|metadata| metadata.is_file()) || Sequence::is_meant_by(&path)
             }
-            Self::File { .. } | Self::Folder { .. } | Self::Memory { .. } => true,
+            Self::File { .. } | Self::Folder { .. } | Self::Memory { .. } | Self::Elsewhere { .. } => true,
         }
     }
 
@@ -74,6 +88,7 @@ impl Video {
             Self::File { file, .. } => begins_as_y4m(file.try_clone().ok().as_mut()),
             Self::Folder { .. } => false,
             Self::Memory { bytes, .. } => bytes.starts_with(Y4M_MAGIC),
+            Self::Elsewhere { bytes, .. } => begins_as_y4m(bytes.open().ok().as_mut()),
         }
     }
 
@@ -96,7 +111,7 @@ impl Video {
             Self::Path(_) => otherwise,
             Self::File { name, .. } if raw.is_none() && has_ending(name, "y4m") => Kind::Y4m,
             Self::File { .. } => otherwise,
-            Self::Memory { .. } => raw.map_or(Kind::Y4m, Kind::Raw),
+            Self::Memory { .. } | Self::Elsewhere { .. } => raw.map_or(Kind::Y4m, Kind::Raw),
         }
     }
 
@@ -137,6 +152,10 @@ impl Video {
             }
             Self::Folder { name, .. } => visus_video::open(name, raw),
             Self::Memory { name, bytes } => reader(name, Cursor::new(Arc::clone(bytes)), raw),
+            Self::Elsewhere { name, bytes } => {
+                let opened = bytes.open();
+                reader(name, opened.map_err(|source| ReadError::Open { file: name.clone(), source })?, raw)
+            }
         }
     }
 }
@@ -162,7 +181,7 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 }
 
 /// Leaves the file at its beginning.
-fn begins_as_y4m(file: Option<&mut File>) -> bool {
+fn begins_as_y4m(file: Option<&mut (impl Read + Seek)>) -> bool {
     let Some(file) = file else { return false };
     let mut start = [0; Y4M_MAGIC.len()];
     let is = file.rewind().and_then(|()| file.read_exact(&mut start)).is_ok() && start == Y4M_MAGIC;

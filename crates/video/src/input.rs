@@ -264,6 +264,26 @@ impl Input {
         Ok(())
     }
 
+    /// Passes over `count` bytes if these words follow them, else stays where it is. Whether it passed.
+    pub(crate) fn pass_to(&mut self, count: u64, words: &[u8]) -> io::Result<bool> {
+        let (Some(end), Some(length), Ok(distance)) =
+            (self.position.checked_add(count), self.length, i64::try_from(count))
+        else {
+            return Ok(false);
+        };
+        if end >= length {
+            return Ok(false);
+        }
+        self.bytes.seek_relative(distance)?;
+        self.position = end;
+        if matches!(self.fill(), Ok(piece) if piece.starts_with(words)) {
+            return Ok(true);
+        }
+        self.bytes.seek_relative(-distance)?;
+        self.position = end - count;
+        Ok(false)
+    }
+
     /// Reads to the next newline, which is consumed and not returned. Stops after `limit` bytes, newline included;
     /// the second value says whether the newline was found.
     pub(crate) fn line(&mut self, limit: usize) -> io::Result<(Vec<u8>, bool)> {

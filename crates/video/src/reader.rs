@@ -21,6 +21,9 @@ enum State {
     Failed,
 }
 
+/// Fewer frames of Y4M are passed over one by one, so that every header among them is looked at.
+const FEWEST_JUMPED: u64 = 64;
+
 /// Reads Y4M or raw planar video; made by [`open_y4m`](crate::open_y4m), [`open_raw`](crate::open_raw) and their kin.
 pub struct Reader {
     input: Input,
@@ -97,6 +100,22 @@ impl Reader {
                 in_sight.unwrap_or(y4m::SHORTEST_FRAME_HEADER) as u64
             }
         }
+    }
+
+    /// Passes over many frames at once; how many. Frames of Y4M may have headers of different length, but where the input is as
+    /// long as frames with the shortest header are together, all have that one. It is looked for where the jump ends.
+    fn jump(&mut self, count: u64) -> Result<u64, ReadError> {
+        let bytes = y4m::SHORTEST_FRAME_HEADER as u64 + self.layout.bytes();
+        let rest = self.input.length().map(|length| length.saturating_sub(self.input.position()));
+        let is_even = rest.is_some_and(|rest| rest.is_multiple_of(bytes) && rest / bytes >= count);
+        if self.framing != Framing::Y4m || self.state != State::Open || count < FEWEST_JUMPED || !is_even {
+            return Ok(0);
+        }
+        let start = self.input.position();
+        let passed = self.input.pass_to(count * bytes, y4m::SHORTEST_FRAME_HEADER_WORDS);
+        let passed = passed.map_err(|error| self.explain(Stop::Short(Shortfall::Io(error)), start, 0))?;
+        self.frames += if passed { count } else { 0 };
+        Ok(if passed { count } else { 0 })
     }
 
     /// Takes one frame by `take`; keeps count, and remembers how it ended.
@@ -189,7 +208,8 @@ impl Source for Reader {
     }
 
     fn skip(&mut self, count: u64) -> Result<u64, ReadError> {
-        for done in 0..count {
+        let jumped = self.jump(count)?;
+        for done in jumped..count {
             if !self.next(|layout, input| input.pass(layout.bytes()))? {
                 return Ok(done);
             }

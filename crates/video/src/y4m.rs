@@ -11,7 +11,8 @@ use crate::{Chroma, ColourRange, Format, HeaderFault, Info, Interlacing, ReadErr
 pub(crate) const LONGEST_LINE: usize = 4096;
 
 /// The shortest frame header: `FRAME` and a newline.
-pub(crate) const SHORTEST_FRAME_HEADER: usize = 6;
+pub(crate) const SHORTEST_FRAME_HEADER: usize = SHORTEST_FRAME_HEADER_WORDS.len();
+pub(crate) const SHORTEST_FRAME_HEADER_WORDS: &[u8] = b"FRAME\n";
 
 const MAGIC: &[u8] = b"YUV4MPEG";
 const FRAME: &[u8] = b"FRAME";

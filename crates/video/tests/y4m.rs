@@ -414,3 +414,36 @@ fn faults_are_distinct() {
         "{error:?}"
     );
 }
+
+/// Long jumps end where single steps do, whatever the headers of frames are.
+#[test]
+fn many_frames_are_passed_over_at_once() {
+    let frames = |header: &dyn Fn(u64) -> String| {
+        let mut bytes = b"YUV4MPEG2 W4 H4 F25:1 C420jpeg\n".to_vec();
+        for frame in 0..200u64 {
+            bytes.extend_from_slice(header(frame).as_bytes());
+            bytes.extend(std::iter::repeat_n(frame as u8, 24));
+        }
+        bytes
+    };
+    let plain = |_: u64| "FRAME\n".to_owned();
+    let longer = |_: u64| "FRAME Ip\n".to_owned();
+    // As long as 205 frames of 30 bytes: only a look at the end of the jump tells.
+    let uneven = |frame: u64| match frame {
+        3 | 199 => format!("FRAME X{}\n", "y".repeat(73)),
+        _ => "FRAME\n".to_owned(),
+    };
+    for (name, bytes) in [("plain", frames(&plain)), ("longer", frames(&longer)), ("uneven", frames(&uneven))]
+    {
+        for skip in [63, 64, 150, 199] {
+            let mut source = y4m_seekable(name, Cursor::new(bytes.clone())).unwrap();
+            assert_eq!(source.skip(skip).unwrap(), skip, "{name}");
+            assert_eq!(source.frames_read(), skip);
+            let mut frame = Frame::new(*source.format());
+            assert!(source.read(&mut frame).unwrap(), "{name} {skip}");
+            assert_eq!(rows(&frame, 0)[0][0], skip as u16, "{name} {skip}");
+        }
+        let mut source = y4m_seekable(name, Cursor::new(bytes)).unwrap();
+        assert_eq!(source.skip(1000).unwrap(), 200, "{name}");
+    }
+}

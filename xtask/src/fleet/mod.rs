@@ -1,9 +1,15 @@
 //! `cargo xtask fleet`: plans on the engines that people have.
 //!
-//! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and the result must
-//! be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary.
+//! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and so does a queue of
+//! NATS JetStream with four workers; the result must be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the
+//! full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary. `packaging/scale` is held against
+//! the schemas of those who read it. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
+//! `python/examples`.
 
 mod clips;
+mod manifests;
+mod nats;
+mod python;
 mod slurm;
 
 use std::path::PathBuf;
@@ -20,14 +26,20 @@ const FEW: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Options {
     visus: PathBuf,
+    /// One with the feature `nats`.
+    queue_visus: PathBuf,
     pairs: usize,
     kill_every: Duration,
+    /// An interpreter with our package, Dask and Ray.
+    python: Option<PathBuf>,
 }
 
 impl Options {
     fn short() -> Self {
         let visus = root().join("target/release/visus");
-        Self { visus, pairs: FEW, kill_every: Duration::from_millis(300) }
+        // Tests are built with all features.
+        let queue_visus = root().join("target/debug/visus");
+        Self { visus, queue_visus, pairs: FEW, kill_every: Duration::from_millis(300), python: None }
     }
 
     fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
@@ -37,12 +49,23 @@ impl Options {
             match word.as_str() {
                 "--pairs" => options.pairs = value.parse().context(value)?,
                 "--kill-every" => options.kill_every = Duration::try_from_secs_f64(value.parse::<f64>()?)?,
-                "--visus" => options.visus = PathBuf::from(&value).canonicalize().context(value)?,
-                _ => bail!("there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE"),
+                "--visus" => {
+                    options.visus = PathBuf::from(&value).canonicalize().context(value)?;
+                    options.queue_visus.clone_from(&options.visus);
+                }
+                "--python" => options.python = Some(value.into()),
+                _ => bail!(
+                    "there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE, --python FILE"
+                ),
             }
         }
         Ok(options)
     }
+}
+
+/// Installs what tests of object stores need; done before them.
+pub fn prepare() -> Result<()> {
+    manifests::prepare()
 }
 
 /// With the options of the command line.
@@ -56,7 +79,10 @@ pub fn check() -> Result<()> {
 }
 
 fn all(options: &Options) -> Result<()> {
-    step("slurm", || slurm::check(options))
+    step("manifests of schedulers", manifests::check)?;
+    step("slurm", || slurm::check(options))?;
+    step("nats", || nats::check(options))?;
+    step("dask and ray", || python::check(options.python.as_deref()))
 }
 
 #[cfg(test)]

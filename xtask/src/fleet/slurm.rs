@@ -57,7 +57,7 @@ pub fn check(options: &Options) -> Result<()> {
 }
 
 /// Gathers, scores the same list with one batch, and compares line by line, speed aside.
-fn compare(options: &Options, folder: &Path, list: &Path, plan: &Path) -> Result<()> {
+pub fn compare(options: &Options, folder: &Path, list: &Path, plan: &Path) -> Result<()> {
     let (gathered, batch) = (folder.join("gathered.ndjson"), folder.join("batch.ndjson"));
     succeeds(Command::new(&options.visus).arg("gather").arg(plan).arg("-q").arg("-o").arg(&gathered))?;
     let mut shell = Command::new("bash");
@@ -86,7 +86,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
 }
 
 /// Processor time of all children, from what the shell's `times` wrote: `0m1.5s 0m0.2s` in its second line.
-fn seconds(path: &Path) -> Result<f64> {
+pub fn seconds(path: &Path) -> Result<f64> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let children = text.lines().nth(1).context("times has two lines")?;
     let second = |word: &str| -> Result<f64> {
@@ -248,7 +248,7 @@ impl Cluster {
 }
 
 /// Processes that work on this plan.
-fn workers_of(plan: &Path) -> Result<Vec<u32>> {
+pub fn workers_of(plan: &Path) -> Result<Vec<u32>> {
     let plan = plan.to_string_lossy();
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc")? {

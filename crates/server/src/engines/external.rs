@@ -330,6 +330,7 @@ fn place(video: &Video) -> io::Result<OpenedFile> {
         Video::File { name, file } => OpenedFile::new(file, name),
         Video::Path(path) => OpenedFile::new(&File::open(path)?, path),
         Video::Folder { .. } => Err(io::Error::other("numbered pictures need the native engine")),
+        Video::Elsewhere { .. } => Err(io::Error::other("only files are scored by another program")),
         Video::Memory { bytes, .. } => {
             let mut place = OpenedFile::temporary()?;
             place.file_mut().write_all(bytes)?;

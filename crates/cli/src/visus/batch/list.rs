@@ -92,12 +92,14 @@ fn csv_file(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, PathB
         };
         let missing = |what: &str| format!("{} line {line}: there is no {what}", named());
         let reference = match (cell(references), reference) {
-            (Some(reference), _) => home.join(reference),
+            (Some(reference), _) => beside(home, reference),
             (None, Some(reference)) => reference.to_path_buf(),
             (None, None) => bail!(missing("reference, and no --reference stands in")),
         };
-        pairs
-            .push((reference, home.join(cell(Some(distorted)).with_context(|| missing("distorted video"))?)));
+        pairs.push((
+            reference,
+            beside(home, cell(Some(distorted)).with_context(|| missing("distorted video"))?),
+        ));
     }
     Ok(pairs)
 }
@@ -113,13 +115,18 @@ fn json_lines(list: &Path, reference: Option<&Path>) -> Result<Vec<(PathBuf, Pat
         let path = |key: &str| row.get(key).and_then(Value::as_str).filter(|path| !path.is_empty());
         let distorted = path("distorted").with_context(|| format!("{}: there is no 'distorted'", place()))?;
         let reference = match (path("reference"), reference) {
-            (Some(path), _) => home.join(path),
+            (Some(path), _) => beside(home, path),
             (None, Some(reference)) => reference.to_path_buf(),
             (None, None) => bail!("{}: there is no 'reference', and no --reference stands in", place()),
         };
-        pairs.push((reference, home.join(distorted)));
+        pairs.push((reference, beside(home, distorted)));
     }
     Ok(pairs)
+}
+
+/// A name in a list is one beside the list, unless it is a whole path or an address.
+fn beside(home: &Path, name: &str) -> PathBuf {
+    if name.contains("://") { PathBuf::from(name) } else { home.join(name) }
 }
 
 /// How pairs are scored, as far as a result depends on it.

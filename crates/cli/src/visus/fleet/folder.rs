@@ -1,7 +1,9 @@
 //! What all machines share: the plan, and a piece for each result.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
@@ -12,6 +14,7 @@ use super::plan::Plan;
 use super::store::{self, Store};
 
 const PLAN: &str = "plan.json";
+const RESULTS: &str = "results";
 
 /// What became of a task. It is written once; whoever comes second leaves what is there.
 #[derive(Debug, Deserialize, Serialize)]
@@ -55,6 +58,46 @@ impl PlanFolder {
         self.store.written(&result_name(key))
     }
 
+    /// Whether a question takes much longer than on a disk.
+    pub fn answers_slowly(&self) -> bool {
+        self.store.width() > 1
+    }
+
+    /// When each result was written, by its key.
+    pub fn done(&self) -> Result<HashMap<String, SystemTime>> {
+        let key = |name: &str| Some(name.rsplit('/').next()?.strip_suffix(".json")?.to_owned());
+        let found = self.store.list(RESULTS)?;
+        Ok(found.into_iter().filter_map(|(name, when)| Some((key(&name)?, when))).collect())
+    }
+
+    /// The results of these tasks, in their order; several are asked for at once where that is quicker.
+    pub fn results(&self, keys: &[&str]) -> Result<Vec<Option<TaskResult>>> {
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let found: Vec<Mutex<Option<Result<Option<TaskResult>>>>> =
+            keys.iter().map(|_| Mutex::default()).collect();
+        let ask = || {
+            while let Some((key, place)) = {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                keys.get(place).map(|key| (key, place)).filter(|_| !failed.load(Ordering::Relaxed))
+            } {
+                let result = self.result(key);
+                failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                *found[place].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            }
+        };
+        match self.store.width().min(keys.len()) {
+            0 | 1 => ask(),
+            width => std::thread::scope(|scope| (0..width).for_each(|_| drop(scope.spawn(ask)))),
+        }
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|found| found.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
+        // Those that were not asked for come after an error, which is what is returned.
+        let (errors, asked): (Vec<_>, Vec<_>) = found.into_iter().flatten().partition(Result::is_err);
+        errors.into_iter().chain(asked).collect()
+    }
+
     /// The result of a task. A file that is cut short or foreign is an error: on a sound file system there is none.
     pub fn result(&self, key: &str) -> Result<Option<TaskResult>> {
         let name = result_name(key);
@@ -79,7 +122,7 @@ impl PlanFolder {
 
 /// Results lie in folders of at most a few hundred.
 fn result_name(key: &str) -> String {
-    format!("results/{}/{key}.json", key.get(..2).unwrap_or(key))
+    format!("{RESULTS}/{}/{key}.json", key.get(..2).unwrap_or(key))
 }
 
 #[cfg(test)]
@@ -99,6 +142,9 @@ mod tests {
         assert_eq!(error, "first");
         let files = std::fs::read_dir(root.path().join("results/ab")).unwrap().count();
         assert_eq!(files, 1, "no temporary file is left");
+        assert_eq!(folder.done().unwrap().into_keys().collect::<Vec<_>>(), ["abc"]);
+        let results = folder.results(&["none", "abc"]).unwrap();
+        assert!(results[0].is_none() && results[1].is_some());
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub struct GatherArgs {
     pub quiet: bool,
 }
 
+/// Pairs whose results are read at once.
+const GROUP: usize = 64;
+
 /// What a pair came to.
 enum Joined {
     /// Its line, and whether it has scores.
@@ -59,13 +62,16 @@ pub fn run(args: &GatherArgs) -> Result<()> {
     let folder = PlanFolder::open(&args.plan)?;
     let plan = folder.read_plan()?;
     let (mut lines, mut missing, mut failed) = (Vec::with_capacity(plan.pairs.len()), 0, 0);
-    for (place, pair) in plan.pairs.iter().enumerate() {
-        match join(&folder, &plan, place, pair)? {
-            Joined::Line(line, is_scored) => {
-                failed += usize::from(!is_scored);
-                lines.push(line);
+    for (group, pairs) in plan.pairs.chunks(GROUP).enumerate() {
+        let mut results = results_of(&folder, &plan, pairs)?;
+        for (place, pair) in pairs.iter().enumerate() {
+            match join(&plan, group * GROUP + place, pair, results.by_ref())? {
+                Joined::Line(line, is_scored) => {
+                    failed += usize::from(!is_scored);
+                    lines.push(line);
+                }
+                Joined::Missing => missing += 1,
             }
-            Joined::Missing => missing += 1,
         }
     }
     if missing > 0 && !args.partial {
@@ -87,7 +93,26 @@ pub fn run(args: &GatherArgs) -> Result<()> {
     }
 }
 
-fn join(folder: &PlanFolder, plan: &Plan, place: usize, pair: &PlannedPair) -> Result<Joined> {
+/// The results of the tasks of these pairs, one after another.
+fn results_of(
+    folder: &PlanFolder,
+    plan: &Plan,
+    pairs: &[PlannedPair],
+) -> Result<impl Iterator<Item = Option<TaskResult>> + use<>> {
+    let mut keys = Vec::new();
+    for place in pairs.iter().flat_map(|pair| &pair.tasks) {
+        let task = plan.tasks.get(*place).context("the plan is damaged: a pair has no such task")?;
+        keys.push(&*task.key);
+    }
+    Ok(folder.results(&keys)?.into_iter())
+}
+
+fn join(
+    plan: &Plan,
+    place: usize,
+    pair: &PlannedPair,
+    results: &mut dyn Iterator<Item = Option<TaskResult>>,
+) -> Result<Joined> {
     let row = BatchRow {
         number: place as u64 + 1,
         reference: pair.reference.to_string_lossy().into_owned(),
@@ -95,9 +120,10 @@ fn join(folder: &PlanFolder, plan: &Plan, place: usize, pair: &PlannedPair) -> R
         task: &pair.task,
     };
     let mut reports = Vec::with_capacity(pair.tasks.len());
-    for place in &pair.tasks {
-        let task = plan.tasks.get(*place).context("the plan is damaged: a pair has no such task")?;
-        match folder.result(&task.key)? {
+    let results: Vec<_> = results.take(pair.tasks.len()).collect();
+    for (place, result) in pair.tasks.iter().zip(results) {
+        let task = &plan.tasks[*place];
+        match result {
             None => return Ok(Joined::Missing),
             Some(TaskResult::Error { error, error_class }) => {
                 let line = BatchLine::failed(row, &error, Some(&error_class));

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | what are the tasks, and who scores which? | [`plan`], [`cost`] |
 //! | where are results, and how do they get there? | [`folder`], [`store`] |
-//! | what does a worker do? | [`work`], [`score`] |
+//! | what if videos or the plan lie in an object store? | [`place`] |
+//! | what does a worker do? | [`work`], [`score`]; `queue` where it takes tasks from NATS |
 //! | how can it be watched? | [`watch`], [`trace`], [`status`], [`top`] |
 //! | how do results become one table? | [`gather`] |
 //! | how long will it take? | [`simulate`] |
@@ -17,7 +18,10 @@
 mod cost;
 mod folder;
 mod gather;
+mod place;
 mod plan;
+#[cfg(feature = "nats")]
+mod queue;
 mod score;
 mod simulate;
 mod status;

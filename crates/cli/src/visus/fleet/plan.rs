@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, Parser, ValueHint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use visus_scoring::{Shape, Video};
 
 use super::folder::PlanFolder;
 use super::trace::{self, Traces};
-use super::{cost, simulate};
+use super::{cost, place, simulate};
 use crate::visus::args::ScoreArgs;
 use crate::visus::batch::list::{self, Settings};
 use crate::visus::media;
@@ -41,8 +41,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
-    /// A CSV file with the columns reference and distorted, JSON lines (.jsonl, .ndjson) with these keys, or a folder of encodes
-    /// of one --reference
+    /// A CSV file with the columns reference and distorted, JSON lines (.jsonl, .ndjson) with these keys, or a folder or an object
+    /// store's prefix (s3://, gs://, az://) of encodes of one --reference
     #[arg(value_hint = ValueHint::AnyPath)]
     pub list: PathBuf,
 
@@ -50,7 +50,7 @@ pub struct PlanArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub reference: Option<PathBuf>,
 
-    /// The folder of the plan
+    /// The folder of the plan, or a prefix of an object store
     #[arg(short, long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub output: PathBuf,
 
@@ -74,6 +74,16 @@ pub struct PlanArgs {
     #[arg(long)]
     pub simulate: bool,
 
+    /// Also put the tasks into this queue of NATS JetStream, nats://HOST[:PORT][/QUEUE], for `visus work --queue`
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "ADDRESS")]
+    pub queue: Option<String>,
+
+    /// Seconds after which a task whose worker gives no sign goes to another
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, requires = "queue", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub lease: u32,
+
     /// No summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -90,6 +100,9 @@ fn positive(text: &str) -> Result<f64, String> {
         .filter(|number| number.is_finite() && *number > 0.0)
         .ok_or("a number above 0 is needed".into())
 }
+
+/// Looking at objects is waiting for answers: so many wait at once.
+const REMOTE_LOOKS: usize = 16;
 
 /// The whole plan, as it is in its folder.
 #[derive(Debug, Deserialize, Serialize)]
@@ -158,7 +171,7 @@ pub fn score_args(words: &[String], reference: &Path, distorted: &Path) -> Resul
 }
 
 /// All that the result of a pair depends on.
-pub fn task_of(args: &ScoreArgs) -> Value {
+pub fn task_of(args: &ScoreArgs) -> Result<Value> {
     let settings = Settings {
         selection: &args.selection,
         raw: &args.raw,
@@ -166,14 +179,28 @@ pub fn task_of(args: &ScoreArgs) -> Value {
         media: &args.media,
         per_frame: false,
     };
-    settings.task(&args.reference, &args.distorted)
+    let mut task = settings.task(&args.reference, &args.distorted);
+    for (side, path) in [("reference", &args.reference), ("distorted", &args.distorted)] {
+        if place::is_remote(path) {
+            task[side] = place::file(path)?;
+        }
+    }
+    Ok(task)
 }
 
 pub fn run(args: &PlanArgs) -> Result<()> {
     let parent = trace::new_parent(&args.output.to_string_lossy());
     let (_traces, span) = Traces::of_plan(&parent)?;
     let plan = Plan { traceparent: Some(parent), ..make(args)? };
-    PlanFolder::open(&args.output)?.write_plan(&plan)?;
+    let folder = PlanFolder::open(&args.output)?;
+    folder.write_plan(&plan)?;
+    #[cfg(feature = "nats")]
+    if let Some(address) = &args.queue {
+        let published = super::queue::fill(address, args.lease, &folder, &plan)?;
+        if !args.quiet {
+            eprintln!("visus: {published} new jobs in the queue");
+        }
+    }
     span.set("visus.pairs", plan.pairs.len() as i64);
     span.set("visus.tasks", plan.tasks.len() as i64);
     span.set("visus.shards", plan.shards as i64);
@@ -195,14 +222,21 @@ pub fn run(args: &PlanArgs) -> Result<()> {
 }
 
 fn make(args: &PlanArgs) -> Result<Plan> {
-    let pairs: Vec<(PathBuf, PathBuf)> = list::pairs(&args.list, args.reference.as_deref())?
+    let listed = if place::is_remote(&args.list) { place::pairs } else { list::pairs };
+    let pairs: Vec<(PathBuf, PathBuf)> = listed(&args.list, args.reference.as_deref())?
         .into_iter()
-        .map(|(reference, distorted)| Ok((absolute(&reference)?, absolute(&distorted)?)))
+        .map(|(reference, distorted)| Ok((place::absolute(&reference)?, place::absolute(&distorted)?)))
         .collect::<Result<_>>()?;
     let Some((reference, distorted)) = pairs.first() else { bail!("there is nothing to plan") };
     let selection = score_args(&args.score, reference, distorted)?.selection.parse()?;
-    let ns_per_pixel = cost::measure(&selection)?;
-    let shapes = shapes(args, &pairs)?;
+    // A plan that is made again is cut at the same places, so that results of ranges stay right.
+    let earlier = PlanFolder::open(&args.output)?.read_plan().ok();
+    let earlier = earlier.filter(|plan| plan.engine == crate::VERSION && plan.score == args.score);
+    let ns_per_pixel = match earlier {
+        Some(plan) => plan.ns_per_pixel,
+        None => cost::measure(&selection)?,
+    };
+    let looks = look(args, &pairs)?;
     let mut plan = Plan {
         engine: crate::VERSION.to_owned(),
         traceparent: None,
@@ -213,8 +247,8 @@ fn make(args: &PlanArgs) -> Result<Plan> {
         tasks: Vec::new(),
     };
     let mut known = HashMap::new();
-    for ((reference, distorted), shape) in pairs.into_iter().zip(shapes) {
-        plan.add(reference, distorted, shape, args.piece, &mut known)?;
+    for ((reference, distorted), look) in pairs.into_iter().zip(looks) {
+        plan.add(reference, distorted, look, args.piece, &mut known);
     }
     let costs: Vec<f64> = plan.tasks.iter().map(|task| task.cost).collect();
     plan.shards = shard_count(args, &costs);
@@ -236,8 +270,14 @@ fn shard_count(args: &PlanArgs, costs: &[f64]) -> usize {
     wanted.clamp(1, costs.len().max(1))
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).with_context(|| path.display().to_string())
+/// What is known of a pair before it is scored.
+struct Look {
+    /// All that its result depends on.
+    task: Value,
+    /// A limit on frames or a step cannot be divided.
+    is_whole: bool,
+    /// A video that cannot be looked at has none: whoever scores it says what is wrong with it.
+    shape: Option<Shape>,
 }
 
 impl Plan {
@@ -245,15 +285,12 @@ impl Plan {
         &mut self,
         reference: PathBuf,
         distorted: PathBuf,
-        shape: Option<Shape>,
+        look: Look,
         piece: f64,
         known: &mut HashMap<String, usize>,
-    ) -> Result<()> {
-        let args = score_args(&self.score, &reference, &distorted)?;
-        let task = task_of(&args);
+    ) {
+        let Look { task, is_whole, shape } = look;
         let pair = self.pairs.len();
-        // A limit on frames or a step cannot be divided.
-        let is_whole = args.run.frames.is_some() || args.run.subsample != 1;
         let ranges = if is_whole { vec![None] } else { cost::cut(shape, self.ns_per_pixel, piece) };
         let mut tasks = Vec::with_capacity(ranges.len());
         for range in ranges {
@@ -268,7 +305,6 @@ impl Plan {
             tasks.push(place);
         }
         self.pairs.push(PlannedPair { reference, distorted, task, tasks });
-        Ok(())
     }
 }
 
@@ -278,25 +314,38 @@ fn key(task: &Value, words: &[String], range: Option<(u64, Option<u64>)>) -> Str
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Sizes and lengths of the distorted videos, asked for by several threads. A video that cannot be looked at is planned all
-/// the same: whoever scores it says what is wrong with it.
-fn shapes(args: &PlanArgs, pairs: &[(PathBuf, PathBuf)]) -> Result<Vec<Option<Shape>>> {
+/// Looks at all pairs, by several threads.
+fn look(args: &PlanArgs, pairs: &[(PathBuf, PathBuf)]) -> Result<Vec<Look>> {
     let first = &pairs[0];
     let raw = score_args(&args.score, &first.0, &first.1)?.raw.format()?;
-    let (next, shapes) = (AtomicUsize::new(0), Mutex::new(vec![None; pairs.len()]));
     let decoders = media::decoders();
-    let probe = || {
-        while let Some((place, (_, distorted))) = {
+    let look = |(reference, distorted): &(PathBuf, PathBuf)| -> Result<Look> {
+        let words = score_args(&args.score, reference, distorted)?;
+        let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
+        let shape = if place::is_remote(distorted) {
+            place::shape(distorted, raw, &decoders).ok()
+        } else {
+            Shape::of(&Video::Path(distorted.clone()), raw, &decoders, &Cancel::new()).ok()
+        };
+        Ok(Look { task: task_of(&words)?, is_whole, shape })
+    };
+    let (next, looks) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(pairs.len())));
+    let take = || {
+        while let Some((place, pair)) = {
             let place = next.fetch_add(1, Ordering::Relaxed);
             pairs.get(place).map(|pair| (place, pair))
         } {
-            let shape = Shape::of(&Video::Path(distorted.clone()), raw, &decoders, &Cancel::new());
-            shapes.lock().unwrap_or_else(PoisonError::into_inner)[place] = shape.ok();
+            let look = look(pair);
+            looks.lock().unwrap_or_else(PoisonError::into_inner).push((place, look));
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(probe))));
-    Ok(shapes.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let is_remote = pairs.iter().any(|(_, distorted)| place::is_remote(distorted));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if is_remote { cores.max(REMOTE_LOOKS) } else { cores };
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(take))));
+    let mut looks = looks.into_inner().unwrap_or_else(PoisonError::into_inner);
+    looks.sort_by_key(|(place, _)| *place);
+    looks.into_iter().map(|(_, look)| look).collect()
 }
 
 #[cfg(test)]

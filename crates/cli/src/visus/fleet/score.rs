@@ -7,18 +7,20 @@ use visus_report::score::{self, ScoreReport};
 use visus_scoring::{ErrorClass, RunOptions, ScoreError, ScoreRequest, ScoreResult};
 
 use super::folder::TaskResult;
+use super::place::{self, StageArgs};
 use super::plan::{Plan, Task, score_args, task_of};
 use crate::visus::draw;
 use crate::visus::score::with_advice;
 
 /// The result of a task; an error is one of this machine.
-pub fn task(plan: &Plan, task: &Task, threads: usize) -> Result<TaskResult> {
+pub fn task(plan: &Plan, task: &Task, threads: usize, stage: &StageArgs) -> Result<TaskResult> {
     let pair = plan.pairs.get(task.pair).context("the plan is damaged: a task has no pair")?;
     let args = score_args(&plan.score, &pair.reference, &pair.distorted)?;
-    if task_of(&args) != pair.task {
+    if task_of(&args)? != pair.task {
         bail!("{} or its reference has changed since it was planned; plan again", pair.distorted.display());
     }
     let ScoreRequest { videos, selection, options } = args.request()?;
+    let videos = place::stage(videos, [&pair.reference, &pair.distorted], stage)?;
     let (from, to) = task.range.map_or((None, None), |(from, to)| (Some(from), to));
     let moment = |frame: Option<u64>| frame.map(visus_scoring::range::Moment::Frame);
     let level = RunOptions::from_environment()?.level;

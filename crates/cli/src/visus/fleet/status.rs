@@ -52,8 +52,8 @@ pub fn run(args: &StatusArgs) -> Result<()> {
     let plan = folder.read_plan()?;
     let mut shards = vec![Tally::default(); plan.shards];
     let mut all = Tally::default();
-    for task in &plan.tasks {
-        let result = folder.result(&task.key)?;
+    let keys: Vec<&str> = plan.tasks.iter().map(|task| &*task.key).collect();
+    for (task, result) in plan.tasks.iter().zip(folder.results(&keys)?) {
         all.add(task.cost, result.as_ref());
         if let Some(shard) = shards.get_mut(task.shard) {
             shard.add(task.cost, result.as_ref());

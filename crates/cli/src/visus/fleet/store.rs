@@ -1,8 +1,9 @@
-//! Where a plan is kept: a folder that all machines see.
+//! Where a plan is kept: a folder that all machines see, or a prefix of an object store.
 //!
 //! A store has named pieces of bytes. A piece appears whole or not at all, and one that must not be replaced is written by
 //! whoever comes first. That is all that a plan needs of it.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
+use super::place;
 use crate::visus::merge::readable;
 
 pub trait Store: Debug + Send + Sync {
@@ -22,12 +24,21 @@ pub trait Store: Debug + Send + Sync {
     /// When a piece was written, by the store's clock, if it is there.
     fn written(&self, name: &str) -> Result<Option<SystemTime>>;
 
+    /// All pieces below a name, and when they were written.
+    fn list(&self, name: &str) -> Result<HashMap<String, SystemTime>>;
+
+    /// How many pieces are worth asking for at once.
+    fn width(&self) -> usize;
+
     /// What messages call a piece.
     fn shown(&self, name: &str) -> String;
 }
 
 /// The store at a place.
 pub fn open(place: &Path) -> Result<Arc<dyn Store>> {
+    if place::is_remote(place) {
+        return place::store(place);
+    }
     Ok(Arc::new(Folder { root: place.to_path_buf() }))
 }
 
@@ -71,6 +82,34 @@ impl Store for Folder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             other => other.map(Some).with_context(|| format!("cannot look at {}", path.display())),
         }
+    }
+
+    fn list(&self, name: &str) -> Result<HashMap<String, SystemTime>> {
+        let (mut found, mut folders) = (HashMap::new(), vec![name.to_owned()]);
+        while let Some(name) = folders.pop() {
+            let path = self.root.join(&name);
+            let cannot = || format!("cannot list {}", path.display());
+            let entries = match std::fs::read_dir(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                other => other.with_context(cannot)?,
+            };
+            for entry in entries {
+                let entry = entry.with_context(cannot)?;
+                let below = format!("{name}/{}", entry.file_name().to_string_lossy());
+                // A file that was renamed in the meantime is listed by its new name, or next time.
+                let Ok(facts) = entry.metadata() else { continue };
+                if facts.is_dir() {
+                    folders.push(below);
+                } else {
+                    found.insert(below, facts.modified().with_context(cannot)?);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn width(&self) -> usize {
+        1
     }
 
     fn shown(&self, name: &str) -> String {

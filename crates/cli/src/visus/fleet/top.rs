@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 
 use super::folder::{PlanFolder, TaskResult};
-use super::plan::Plan;
+use super::plan::{Plan, Task};
 use crate::visus::score::print_all;
 
 /// The rate is that of this time before the last result.
@@ -73,13 +73,21 @@ pub fn run(args: &TopArgs) -> Result<()> {
 
 /// Looks for results of tasks that had none.
 fn look(folder: &PlanFolder, plan: &Plan, done: &mut [Option<Done>]) -> Result<()> {
-    for (task, done) in plan.tasks.iter().zip(done).filter(|(_, done)| done.is_none()) {
-        let Some(when) = folder.written(&task.key)? else { continue };
-        let error = match folder.result(&task.key)? {
+    let written = folder.done()?;
+    let new = |(task, done): (&Task, &mut Option<Done>)| {
+        done.is_none().then(|| written.get(&task.key).copied()).flatten()
+    };
+    let mut places = Vec::new();
+    for (place, pair) in plan.tasks.iter().zip(done.iter_mut()).enumerate() {
+        places.extend(new(pair).map(|when| (place, when)));
+    }
+    let keys: Vec<&str> = places.iter().map(|(place, _)| &*plan.tasks[*place].key).collect();
+    for ((place, when), result) in places.iter().zip(folder.results(&keys)?) {
+        let error = match result {
             Some(TaskResult::Error { error, .. }) => Some(error),
             _ => None,
         };
-        *done = Some(Done { when, error });
+        done[*place] = Some(Done { when: *when, error });
     }
     Ok(())
 }
@@ -179,7 +187,7 @@ fn span(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{PlannedPair, Task};
+    use super::super::plan::PlannedPair;
     use super::*;
 
     fn plan(tasks: usize, shards: usize) -> Plan {

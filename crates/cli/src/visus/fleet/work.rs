@@ -12,6 +12,7 @@ use serde_json::json;
 use visus_engine::Settings;
 
 use super::folder::{PlanFolder, TaskResult};
+use super::place::StageArgs;
 use super::plan::{Plan, Task};
 use super::score;
 use super::trace::{Span, Traces};
@@ -21,6 +22,9 @@ use super::watch::{self, Watch};
 const RETRY: u8 = 1;
 /// Some videos cannot be scored; another attempt would find the same.
 const BAD_VIDEO: u8 = 3;
+
+/// The results of a shard of fewer tasks are looked for one by one.
+const FEW: usize = 64;
 
 const EXAMPLES: &str = "\
 Without --shard, the index comes from the scheduler: JOB_COMPLETION_INDEX (Kubernetes), AWS_BATCH_JOB_ARRAY_INDEX, \
@@ -38,9 +42,19 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct WorkArgs {
-    /// The folder of the plan
+    /// The folder of the plan, or a prefix of an object store
     #[arg(value_hint = ValueHint::DirPath)]
     pub plan: PathBuf,
+
+    /// Take tasks from this queue of NATS JetStream, nats://HOST[:PORT][/QUEUE], until it is empty
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "shard")]
+    pub queue: Option<String>,
+
+    /// Wait for more when the queue is empty
+    #[cfg(feature = "nats")]
+    #[arg(long, requires = "queue")]
+    pub stay: bool,
 
     /// Which shard, from 0 [default: the index that the scheduler gives]
     #[arg(short, long, value_name = "I", env = "VISUS_SHARD")]
@@ -66,6 +80,9 @@ pub struct WorkArgs {
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = watch::address)]
     pub metrics_listen: Option<SocketAddr>,
 
+    #[command(flatten)]
+    pub stage: StageArgs,
+
     /// No messages but errors
     #[arg(short, long)]
     pub quiet: bool,
@@ -82,13 +99,22 @@ const SCHEDULERS: [(&str, usize); 7] = [
     ("LSB_JOBINDEX", 1),
 ];
 
-struct Worker<'a> {
-    args: &'a WorkArgs,
-    plan: &'a Plan,
-    shard: usize,
-    folder: PlanFolder,
-    watch: Watch,
+pub struct Worker<'a> {
+    pub args: &'a WorkArgs,
+    pub folder: PlanFolder,
+    pub watch: Watch,
     span: Span,
+}
+
+/// What became of a task that a worker was at.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "only a queue asks for the reasons"))]
+pub enum Ending {
+    Scored,
+    /// The videos are at fault.
+    Bad(String),
+    /// This machine is.
+    Failed(String),
 }
 
 pub fn run(args: &WorkArgs) -> ExitCode {
@@ -103,6 +129,24 @@ pub fn run(args: &WorkArgs) -> ExitCode {
 
 fn work(args: &WorkArgs) -> Result<ExitCode> {
     let folder = PlanFolder::open(&args.plan)?;
+    let plan = read_plan(&folder)?;
+    #[cfg(feature = "nats")]
+    if let Some(address) = &args.queue {
+        let (_traces, span) = Traces::of_worker("queue", plan.traceparent.as_deref())?;
+        let worker = Worker { args, folder, watch: watch(args, "queue")?, span };
+        return super::queue::run(&worker, plan, address);
+    }
+    let shard = shard(args, &|name| std::env::var(name).ok())?;
+    if shard >= plan.shards {
+        bail!("there is no shard {shard}: the plan has {}, from 0 to {}", plan.shards, plan.shards - 1);
+    }
+    let (_traces, span) = Traces::of_worker("shard", plan.traceparent.as_deref())?;
+    span.set("visus.shard", shard as i64);
+    Worker { args, folder, watch: watch(args, &shard.to_string())?, span }.run(&plan, shard)
+}
+
+/// The plan, if this engine may work on it.
+pub fn read_plan(folder: &PlanFolder) -> Result<Plan> {
     let plan = folder.read_plan()?;
     if plan.engine != crate::VERSION {
         bail!(
@@ -111,20 +155,27 @@ fn work(args: &WorkArgs) -> Result<ExitCode> {
             crate::VERSION
         );
     }
-    let shard = shard(args, &|name| std::env::var(name).ok())?;
-    if shard >= plan.shards {
-        bail!("there is no shard {shard}: the plan has {}, from 0 to {}", plan.shards, plan.shards - 1);
-    }
-    let watch = Watch::new(shard.to_string(), args.events.as_deref(), args.metrics.clone())?;
+    Ok(plan)
+}
+
+fn watch(args: &WorkArgs, worker: &str) -> Result<Watch> {
+    let watch = Watch::new(worker.to_owned(), args.events.as_deref(), args.metrics.clone())?;
     if let Some(address) = args.metrics_listen {
         let bound = watch.listen(address)?;
         if !args.quiet {
             eprintln!("visus: counters at http://{bound}/metrics");
         }
     }
-    let (_traces, span) = Traces::of_worker("shard", plan.traceparent.as_deref())?;
-    span.set("visus.shard", shard as i64);
-    Worker { args, plan: &plan, shard, folder, watch, span }.run()
+    Ok(watch)
+}
+
+/// What a scheduler learns of tasks that failed and of those that are of bad video.
+pub fn exit_code(failed: usize, bad: usize) -> ExitCode {
+    match (failed, bad) {
+        (0, 0) => ExitCode::SUCCESS,
+        (0, _) => ExitCode::from(BAD_VIDEO),
+        _ => ExitCode::from(RETRY),
+    }
 }
 
 /// The index of the shard: the argument's, or the scheduler's.
@@ -144,36 +195,52 @@ fn shard(args: &WorkArgs, environment: &dyn Fn(&str) -> Option<String>) -> Resul
 }
 
 impl Worker<'_> {
-    fn run(&self) -> Result<ExitCode> {
-        let tasks: Vec<&Task> = self.plan.tasks.iter().filter(|task| task.shard == self.shard).collect();
-        let mut left = Vec::with_capacity(tasks.len());
-        for task in &tasks {
-            if !self.folder.is_done(&task.key)? {
-                left.push(*task);
-            }
-        }
+    fn run(&self, plan: &Plan, shard: usize) -> Result<ExitCode> {
+        let tasks: Vec<&Task> = plan.tasks.iter().filter(|task| task.shard == shard).collect();
+        let left = self.left(&tasks)?;
         self.watch.counters.kept.store(tasks.len() - left.len(), Ordering::Relaxed);
         self.watch.event(json!({ "event": "shard_started", "tasks": tasks.len(), "left": left.len() }));
-        let threads = self.args.threads.map_or_else(|| Settings::default().threads, usize::from);
-        let jobs = usize::from(self.args.jobs).min(threads).min(left.len()).max(1);
-        let (next, share) = (AtomicUsize::new(0), (threads / jobs).max(1));
+        let (jobs, share) = self.jobs(left.len());
+        let next = AtomicUsize::new(0);
         let take = || {
             while let Some(task) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
-                self.task(task, share);
+                self.task(plan, task, share);
                 self.watch.write_metrics();
             }
         };
         std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(take))));
         self.watch.write_metrics();
-        self.verdict(&tasks)
+        self.verdict(&tasks, shard)
+    }
+
+    /// Those without a result.
+    fn left<'t>(&self, tasks: &[&'t Task]) -> Result<Vec<&'t Task>> {
+        // Where a question takes long, a list of all results is quicker than many of them.
+        if tasks.len() >= FEW && self.folder.answers_slowly() {
+            let done = self.folder.done()?;
+            return Ok(tasks.iter().copied().filter(|task| !done.contains_key(&task.key)).collect());
+        }
+        let mut left = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            if !self.folder.is_done(&task.key)? {
+                left.push(*task);
+            }
+        }
+        Ok(left)
+    }
+
+    /// How many tasks are scored at once, and with how many threads each.
+    pub fn jobs(&self, tasks: usize) -> (usize, usize) {
+        let threads = self.args.threads.map_or_else(|| Settings::default().threads, usize::from);
+        let jobs = usize::from(self.args.jobs).min(threads).min(tasks).max(1);
+        (jobs, (threads / jobs).max(1))
     }
 
     /// Also counts what earlier attempts and other workers have found.
-    fn verdict(&self, tasks: &[&Task]) -> Result<ExitCode> {
-        let mut bad = 0;
-        for task in tasks {
-            bad += usize::from(matches!(self.folder.result(&task.key)?, Some(TaskResult::Error { .. })));
-        }
+    fn verdict(&self, tasks: &[&Task], shard: usize) -> Result<ExitCode> {
+        let keys: Vec<&str> = tasks.iter().map(|task| &*task.key).collect();
+        let results = self.folder.results(&keys)?;
+        let bad = results.iter().filter(|result| matches!(result, Some(TaskResult::Error { .. }))).count();
         let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         let counters = &self.watch.counters;
         let (scored, failed, kept) =
@@ -183,39 +250,47 @@ impl Worker<'_> {
         }));
         if !self.args.quiet {
             eprintln!(
-                "visus: shard {}: {scored} tasks scored, {kept} were done before, {bad} are of bad video, {failed} failed",
-                self.shard
+                "visus: shard {shard}: {scored} tasks scored, {kept} were done before, {bad} are of bad video, {failed} failed"
             );
         }
-        Ok(match (failed, bad) {
-            (0, 0) => ExitCode::SUCCESS,
-            (0, _) => ExitCode::from(BAD_VIDEO),
-            _ => ExitCode::from(RETRY),
-        })
+        Ok(exit_code(failed, bad))
     }
 
-    fn task(&self, task: &Task, threads: usize) {
+    /// Scores a task, unless that was done before.
+    pub fn task(&self, plan: &Plan, task: &Task, threads: usize) -> Ending {
         let counters = &self.watch.counters;
         // Another worker on the same shard may have been quicker.
         if self.folder.is_done(&task.key).unwrap_or(false) {
             counters.kept.fetch_add(1, Ordering::Relaxed);
-            return;
+            return Ending::Scored;
         }
         let (started, span) = (Instant::now(), self.span.child("task"));
         self.watch.event(json!({ "event": "task_started", "task": task.key, "range": task.range }));
         counters.running.fetch_add(1, Ordering::Relaxed);
-        let outcome = score::task(self.plan, task, threads).and_then(|result| {
+        let outcome = score::task(plan, task, threads, &self.args.stage).and_then(|result| {
             self.folder.put_result(&task.key, &result)?;
             Ok(result)
         });
         counters.running.fetch_sub(1, Ordering::Relaxed);
         let elapsed = started.elapsed();
         counters.milliseconds.fetch_add(elapsed.as_millis() as usize, Ordering::Relaxed);
-        self.count(task, &outcome, elapsed, &span);
+        let distorted = plan.pairs.get(task.pair).map(|pair| pair.distorted.to_string_lossy());
+        self.count(task, &distorted.unwrap_or_default(), &outcome, elapsed, &span);
+        match outcome {
+            Ok(TaskResult::Ok { .. }) => Ending::Scored,
+            Ok(TaskResult::Error { error, .. }) => Ending::Bad(error),
+            Err(error) => Ending::Failed(format!("{error:#}")),
+        }
     }
 
-    fn count(&self, task: &Task, outcome: &Result<TaskResult>, elapsed: Duration, span: &Span) {
-        let distorted = self.plan.pairs[task.pair].distorted.to_string_lossy();
+    fn count(
+        &self,
+        task: &Task,
+        distorted: &str,
+        outcome: &Result<TaskResult>,
+        elapsed: Duration,
+        span: &Span,
+    ) {
         let counters = &self.watch.counters;
         let (counter, status, error) = match outcome {
             Ok(TaskResult::Ok { report }) => {
@@ -255,6 +330,11 @@ mod tests {
     fn args(shard: Option<usize>) -> WorkArgs {
         WorkArgs {
             plan: PathBuf::new(),
+            #[cfg(feature = "nats")]
+            queue: None,
+            #[cfg(feature = "nats")]
+            stay: false,
+            stage: StageArgs::default(),
             shard,
             threads: None,
             jobs: 1,

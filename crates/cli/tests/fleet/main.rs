@@ -1,10 +1,15 @@
 //! A catalogue on many machines: the gathered lines are those of one batch, whatever happened on the way.
 
+#[path = "../common/mod.rs"]
 mod common;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg(feature = "object-store")]
+mod s3;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use common::{stderr, stdout, y4m};
 use serde_json::Value;
@@ -262,4 +267,58 @@ fn a_machine_that_fails_is_told_from_a_video_that_is_bad() {
         let output = run(root, args);
         assert!(!output.status.success() && stderr(&output).contains(words), "{args:?}: {}", stderr(&output));
     }
+}
+
+/// Files may not grow beyond half a kilobyte: nothing can be written, nothing half-written is left, and the next attempt does it.
+#[test]
+fn a_full_disk_is_a_machine_that_failed() {
+    let (folder, _list) = catalogue();
+    let root = folder.path();
+    plan(root);
+    let mut shell = Command::new("bash");
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" work plan -q --shard 0",
+        env!("CARGO_BIN_EXE_visus"),
+    ]);
+    let full = shell.current_dir(root).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(full.status.code(), Some(1), "{}", stderr(&full));
+    assert!(stderr(&full).contains("cannot write"), "{}", stderr(&full));
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root.join("plan/results")).into_iter().flatten() {
+        files.extend(std::fs::read_dir(entry.unwrap().path()).unwrap().map(|file| file.unwrap().path()));
+    }
+    assert!(files.iter().all(|file| file.metadata().unwrap().len() <= 1024), "{files:?}");
+    assert!(files.iter().all(|file| file.extension().is_some_and(|end| end == "json")), "{files:?}");
+    let again = run(root, &["work", "plan", "-q", "--shard", "0"]).status.code();
+    assert!(again == Some(0) || again == Some(3), "{again:?}");
+}
+
+/// Results of machines whose clocks are a year off, either way, count as all others do.
+#[test]
+fn clocks_need_not_agree() {
+    let (folder, _list) = catalogue();
+    let root = folder.path();
+    plan(root);
+    (0..SHARDS).for_each(|shard| drop(run(root, &["work", "plan", "-q", "--shard", &shard.to_string()])));
+    let year = Duration::from_secs(365 * 86_400);
+    let mut place = 0;
+    for entry in std::fs::read_dir(root.join("plan/results")).unwrap() {
+        for file in std::fs::read_dir(entry.unwrap().path()).unwrap() {
+            let file = std::fs::File::options().write(true).open(file.unwrap().path()).unwrap();
+            place += 1;
+            let now = SystemTime::now();
+            file.set_modified(if place % 2 == 0 { now + year } else { now - year }).unwrap();
+        }
+    }
+    let events = root.join("events.ndjson");
+    for shard in 0..SHARDS {
+        run(root, &["work", "plan", "-q", "--events=events.ndjson", "--shard", &shard.to_string()]);
+    }
+    let text = std::fs::read_to_string(events).unwrap();
+    assert!(!text.contains("task_started"), "nothing is scored again: {text}");
+    assert!(stdout(&succeed(root, &["top", "plan"])).contains("100.0 %"));
+    let got = run(root, &["gather", "plan", "-q", "-o", "all.ndjson"]);
+    assert_eq!(got.status.code(), Some(1), "one pair cannot be scored");
+    assert_eq!(lines(&root.join("all.ndjson")).len(), batch(root).len());
 }
