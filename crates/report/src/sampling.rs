@@ -205,6 +205,23 @@ pub struct SampledReport {
     pub scores: Vec<SampledFrame>,
 }
 
+impl SampledReport {
+    /// The result in a sentence.
+    pub fn sentence(&self) -> String {
+        let figure = |name: &str, interval: &Interval| {
+            format!("{name} {:.2} ± {:.2}", interval.estimate, interval.half())
+        };
+        format!(
+            "{}: {}, {} (95 % intervals), estimated from {} of {} frames.",
+            self.score,
+            figure("mean", &self.mean),
+            figure("p5", &self.p5),
+            self.frames_scored,
+            self.frames
+        )
+    }
+}
+
 /// A frame of a sample.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct SampledFrame {

@@ -14,18 +14,7 @@ use visus_video::Source;
 
 use crate::open::{Prepared, RandomAccess};
 use crate::request::{RunOptions, ScoreRequest};
-use crate::{RequestError, Resolved, ScoreError};
-
-/// When sampling ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sampling {
-    /// Half of the 95 % interval of the mean may be so wide.
-    pub mean_within: Option<f64>,
-    /// The same of the 5th percentile.
-    pub p5_within: Option<f64>,
-    /// Time after which no further frames are scored.
-    pub budget: Option<Duration>,
-}
+use crate::{RequestError, Resolved, Sampling, ScoreError};
 
 /// What is known after some frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
