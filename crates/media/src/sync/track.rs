@@ -1,0 +1,84 @@
+//! Where between two frames of the reference a frame of the distorted video lies.
+//!
+//! Along steady motion the distance to a frame of the reference grows with the square of how far away that frame is, so three
+//! distances around the nearest give the place of the least to a fraction of a frame. A coarse encode shows a scene a little
+//! early or late, mostly late, by an amount that scatters the more the less the picture moves beside its coding noise. A pair
+//! that is one frame off lies outside of that scatter all the time, though its pictures are hardly worse than the right ones;
+//! over a stretch of frames that adds up, where a comparison of distances says nothing at all.
+//!
+//! How late an encode is changes slowly from frame to frame. A step in it is where frames were dropped or doubled: the change
+//! of lateness, less what fades by itself, is weighed by [`Place::step`].
+
+use crate::sync::evidence::{CAP, FLOOR};
+use crate::sync::look::Look;
+
+/// How places scatter, as a variance in square frames: always, and for each time that the noise is as large as the motion.
+const SCATTER: f32 = 0.02;
+const NOISE: f32 = 0.012;
+/// Frames beyond this are judged by their pictures.
+const NEAR: f32 = 2.5;
+/// The share of a frame's evidence that its neighbours do not have already: encoders are late over several frames.
+const WEIGHT: f32 = 0.2;
+/// The share of a frame's lateness that the next one has too.
+const KEPT: f32 = 0.8;
+/// Evidence per unit of the logarithm that steps have, and the most that one says.
+const STEP_WEIGHT: f32 = 0.3;
+const STEP_CAP: f32 = 2.0;
+/// Motion is steady if two frames away the distance has grown to at least this share of what the square would be.
+const STEADY: f32 = 0.3;
+
+/// The place of a frame in the reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// A frame of the reference, and the fraction by which the picture looks newer.
+    at: f32,
+    /// The variance of that, in square frames.
+    variance: f32,
+}
+
+impl Place {
+    /// The place of a frame of the distorted video, of which `nearest` is the frame of the reference that fits best; `None`
+    /// where nothing moves, or not steadily.
+    pub fn find(look: &dyn Look, frame: usize, nearest: usize) -> Option<Self> {
+        let (reference, _) = look.lengths();
+        let distance =
+            |at: Option<usize>| at.filter(|at| *at < reference).map(|at| look.distance(at, frame));
+        let repeats = |a: usize, b: usize| b < reference && look.within(0, a, b) < FLOOR;
+        // Where the reference shows a picture twice, the place lies between the two.
+        if nearest == 0 || repeats(nearest - 1, nearest) || repeats(nearest, nearest + 1) {
+            return None;
+        }
+        let own = look.distance(nearest, frame);
+        let (before, after) = (distance(nearest.checked_sub(1))?, distance(Some(nearest + 1))?);
+        // Per square frame.
+        let motion = 0.5 * (before + after) - own;
+        let fraction = 0.25 * (before - after) / motion;
+        if motion <= FLOOR || !(-0.5..=0.5).contains(&fraction) {
+            return None;
+        }
+        let noise = own - motion * fraction * fraction;
+        let steady = |at: Option<usize>, away: f32| {
+            distance(at).is_none_or(|distance| distance - noise >= STEADY * motion * away * away)
+        };
+        let is_steady = steady(nearest.checked_sub(2), 2.0 + fraction)
+            && steady(Some(nearest + 2), 2.0 - fraction);
+        let variance = SCATTER + NOISE * (noise.max(0.0) + FLOOR) / motion;
+        is_steady.then_some(Self { at: nearest as f32 + fraction, variance })
+    }
+
+    /// What the change of lateness says against a pair with frame `now` of the reference, behind a pair of the frame before,
+    /// whose place is `earlier`, with frame `before`.
+    pub fn step(&self, now: i32, earlier: &Self, before: i32) -> Option<f32> {
+        let (late, was) = (self.at - now as f32, earlier.at - before as f32);
+        let variance = 0.5 * (1.0 - KEPT * KEPT) * (self.variance + earlier.variance);
+        let change = late - KEPT * was;
+        let near = late.abs() < NEAR && was.abs() < NEAR;
+        near.then(|| (STEP_WEIGHT * 0.5 * change * change / variance).min(STEP_CAP))
+    }
+
+    /// What it says against a pair with a frame of the reference; `None` where that is too far away to tell.
+    pub fn against(&self, reference: i32) -> Option<f32> {
+        let away = self.at - reference as f32;
+        (away.abs() < NEAR).then(|| (WEIGHT * 0.5 * away * away / self.variance).min(CAP))
+    }
+}
