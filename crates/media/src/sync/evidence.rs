@@ -35,8 +35,6 @@ const LATE: f32 = 0.3;
 const LATEST: f32 = 0.5;
 /// Frames at the beginning that cannot lag: the first is coded by itself.
 const FRESH: usize = 2;
-/// With more slack than this nothing was edited, unless the pictures themselves prove it.
-const MOST_SLACK: f32 = 0.5;
 /// A frame whose nearest is so many times farther than usual shows something else.
 const FOREIGN: f32 = 6.0;
 
@@ -53,7 +51,7 @@ pub struct Evidence {
     pub foreign: Vec<f32>,
     /// The usual distance of a frame to the nearest.
     pub noise: f32,
-    /// Where in the reference every frame lies, as far as motion shows it; empty where that is not asked for.
+    /// Where in the reference every frame lies, as far as motion shows it.
     places: Vec<Option<Place>>,
 }
 
@@ -75,9 +73,6 @@ impl Evidence {
         }
         let noise = known.map_or(usual(&best), |known| known.min(usual(&best)));
         let always = [always, &common(&ranked)].concat();
-        if slack > MOST_SLACK {
-            places.clear();
-        }
         let blocks = (0..ranked.len()).map(|at| {
             let mut offsets: Vec<i32> = always.iter().flat_map(|offset| offset - 2..=offset + 2).collect();
             offsets.extend(ranked[at].iter().take(KEPT));

@@ -12,9 +12,11 @@
 use crate::sync::evidence::{CAP, FLOOR};
 use crate::sync::look::Look;
 
-/// How places scatter, as a variance in square frames: always, and for each time that the noise is as large as the motion.
+/// How places scatter, as a variance in square frames: always, for each time that the noise is as large as the motion, and
+/// for the square of that, where an encoder no longer follows the motion frame by frame.
 const SCATTER: f32 = 0.02;
 const NOISE: f32 = 0.012;
+const LOST: f32 = 0.001;
 /// Frames beyond this are judged by their pictures.
 const NEAR: f32 = 2.5;
 /// The share of a frame's evidence that its neighbours do not have already: encoders are late over several frames.
@@ -62,7 +64,8 @@ impl Place {
         };
         let is_steady = steady(nearest.checked_sub(2), 2.0 + fraction)
             && steady(Some(nearest + 2), 2.0 - fraction);
-        let variance = SCATTER + NOISE * (noise.max(0.0) + FLOOR) / motion;
+        let share = (noise.max(0.0) + FLOOR) / motion;
+        let variance = SCATTER + NOISE * share + LOST * share * share;
         is_steady.then_some(Self { at: nearest as f32 + fraction, variance })
     }
 
