@@ -141,7 +141,12 @@ fn judge(studio: &mut Studio, edit: &Edit, seen: &Seen) -> Outcome {
 }
 
 /// One case: an edit of a content, coded as well or as coarsely.
-fn case(studio: &mut Studio, folder: &Path, (label, number, edit): (&str, usize, &Edit), crf: u32) -> (Outcome, Seen) {
+fn case(
+    studio: &mut Studio,
+    folder: &Path,
+    (label, number, edit): (&str, usize, &Edit),
+    crf: u32,
+) -> (Outcome, Seen) {
     let kept = std::env::var_os("VISUS_SYNC_KEEP").map(PathBuf::from);
     let (reference, distorted) = match &kept {
         Some(kept) => {

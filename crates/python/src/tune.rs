@@ -159,12 +159,7 @@ impl TuneOptions {
         Ok(SamplePlan { count: self.samples, seconds })
     }
 
-    fn open(
-        &self,
-        output: Option<&Path>,
-        goals: &[Goal],
-        cancel: &EngineCancel,
-    ) -> Result<Opened, Failure> {
+    fn open(&self, output: Option<&Path>, goals: &[Goal], cancel: &EngineCancel) -> Result<Opened, Failure> {
         let tools = Tools::find(None, SILENCE)?;
         let beside = output.map(|output| match output.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),

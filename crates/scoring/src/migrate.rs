@@ -76,7 +76,8 @@ impl Migration {
         let Self { asked, known, encodes, failures } = self;
         let Some(mapping) = fit(&encodes) else {
             let (count, failed) = (encodes.len(), failures.first());
-            let why = failed.map_or(String::new(), |failure| format!("; {}: {}", failure.distorted, failure.error));
+            let why =
+                failed.map_or(String::new(), |failure| format!("; {}: {}", failure.distorted, failure.error));
             return Err(format!(
                 "{count} encodes were scored; a mapping needs at least {FEWEST}, with different scores of {}{why}",
                 asked[0]

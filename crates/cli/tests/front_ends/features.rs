@@ -51,7 +51,8 @@ fn what_is_no_plain_score_is_the_same_everywhere() {
 fn samples_and_detectors(clips: &Clips, server: &Server) {
     // Samples: the estimates of the command line, to the last bit.
     let pair = ["qcif_ref.y4m", "qcif_dis.y4m"];
-    let expected = visus(clips, &["score", pair[0], pair[1], "--within", "mean=2", "--within", "p5=9", "-q", "--json"]);
+    let expected =
+        visus(clips, &["score", pair[0], pair[1], "--within", "mean=2", "--within", "p5=9", "-q", "--json"]);
     for found in asked(server, pair, &json!({ "within": "2,p5=9" })) {
         for key in ["mean", "p5", "frames_scored", "frames", "ended", "scores"] {
             assert_eq!(found["sampled"][key], expected[key], "{key}: {found}");
@@ -118,7 +119,8 @@ fn thresholds_of_another_model(clips: &Clips, server: &Server) {
     let rows = encodes.map(|name| format!("ref.mkv,{name}\n")).concat();
     std::fs::write(clips.path("pairs.csv"), format!("reference,distorted\n{rows}")).unwrap();
     let model = "vmaf_v0.6.1neg";
-    let expected = visus(clips, &["migrate", "pairs.csv", "--to", model, "--threshold", "80", "-q", "--json"]);
+    let expected =
+        visus(clips, &["migrate", "pairs.csv", "--to", model, "--threshold", "80", "-q", "--json"]);
     let place = |name: &str| server.folder().join(name);
     let asked = json!({ "reference": [place("ref.mkv")], "distorted": encodes.map(place), "to": model,
         "thresholds": "80" });

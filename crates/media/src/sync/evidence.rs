@@ -68,7 +68,9 @@ impl Evidence {
             let near = ranked.last().and_then(|offsets| offsets.first().copied());
             let scan = Scan::new(look, cadence, frames, near);
             best.extend(scan.rows.iter().map(|row| least(row)));
-            places.extend(scan.nearest(cadence, from).map(|(frame, nearest)| Place::find(look, frame, nearest?)));
+            places.extend(
+                scan.nearest(cadence, from).map(|(frame, nearest)| Place::find(look, frame, nearest?)),
+            );
             ranked.push(scan.ranked(&best[from..], slack));
         }
         let noise = known.map_or(usual(&best), |known| known.min(usual(&best)));

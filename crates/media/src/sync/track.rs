@@ -43,8 +43,7 @@ impl Place {
     /// where nothing moves, or not steadily.
     pub fn find(look: &dyn Look, frame: usize, nearest: usize) -> Option<Self> {
         let (reference, _) = look.lengths();
-        let distance =
-            |at: Option<usize>| at.filter(|at| *at < reference).map(|at| look.distance(at, frame));
+        let distance = |at: Option<usize>| at.filter(|at| *at < reference).map(|at| look.distance(at, frame));
         let repeats = |a: usize, b: usize| b < reference && look.within(0, a, b) < FLOOR;
         // Where the reference shows a picture twice, the place lies between the two.
         if nearest == 0 || repeats(nearest - 1, nearest) || repeats(nearest, nearest + 1) {
@@ -62,8 +61,8 @@ impl Place {
         let steady = |at: Option<usize>, away: f32| {
             distance(at).is_none_or(|distance| distance - noise >= STEADY * motion * away * away)
         };
-        let is_steady = steady(nearest.checked_sub(2), 2.0 + fraction)
-            && steady(Some(nearest + 2), 2.0 - fraction);
+        let is_steady =
+            steady(nearest.checked_sub(2), 2.0 + fraction) && steady(Some(nearest + 2), 2.0 - fraction);
         let share = (noise.max(0.0) + FLOOR) / motion;
         let variance = SCATTER + NOISE * share + LOST * share * share;
         is_steady.then_some(Self { at: nearest as f32 + fraction, variance })
@@ -83,5 +82,73 @@ impl Place {
     pub fn against(&self, reference: i32) -> Option<f32> {
         let away = self.at - reference as f32;
         (away.abs() < NEAR).then(|| (WEIGHT * 0.5 * away * away / self.variance).min(CAP))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scene in steady motion, coded with some noise: frame `i` of the distorted video lies at `shown[i]` of the reference.
+    struct Steady {
+        shown: Vec<f32>,
+        motion: f32,
+        noise: f32,
+    }
+
+    impl Look for Steady {
+        fn lengths(&self) -> (usize, usize) {
+            (40, self.shown.len())
+        }
+
+        fn distance(&self, reference: usize, distorted: usize) -> f32 {
+            self.noise + self.motion * (reference as f32 - self.shown[distorted]).powi(2)
+        }
+
+        fn within(&self, _: usize, a: usize, b: usize) -> f32 {
+            self.motion * (a as f32 - b as f32).powi(2)
+        }
+
+        fn likeness(&self, _: usize, _: usize) -> Option<f32> {
+            None
+        }
+    }
+
+    fn steady(motion: f32, noise: f32) -> Steady {
+        Steady { shown: vec![9.8, 10.8, 12.8, 13.8], motion, noise }
+    }
+
+    fn find(look: &Steady, frame: usize) -> Place {
+        Place::find(look, frame, look.shown[frame].round() as usize).unwrap()
+    }
+
+    #[test]
+    fn a_place_is_known_to_a_fraction_of_a_frame() {
+        let look = steady(0.3, 4.0);
+        let place = find(&look, 0);
+        assert!((place.at - 9.8).abs() < 1e-3, "{place:?}");
+        let [own, next] = [10, 11].map(|at| place.against(at).unwrap());
+        assert!(own < 0.1 && next > 5.0 * own, "{own} {next}");
+        assert_eq!(place.against(20), None);
+    }
+
+    #[test]
+    fn coarser_encodes_say_less() {
+        let says = |noise: f32| find(&steady(0.3, noise), 0).against(11).unwrap();
+        assert!(says(0.1) > 2.0 * says(6.0) && says(6.0) > 2.0 * says(60.0));
+    }
+
+    #[test]
+    fn a_step_of_lateness_is_a_dropped_frame() {
+        let look = steady(0.3, 1.0);
+        let (before, after) = (find(&look, 1), find(&look, 2));
+        let (dropped, not) = (after.step(13, &before, 11).unwrap(), after.step(12, &before, 11).unwrap());
+        assert!(dropped < 0.1 && not > 1.0, "{dropped} {not}");
+    }
+
+    #[test]
+    fn what_does_not_move_has_no_place() {
+        assert_eq!(Place::find(&steady(0.001, 1.0), 0, 10), None);
+        assert_eq!(Place::find(&steady(0.3, 1.0), 0, 0), None);
     }
 }

@@ -79,11 +79,7 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
 }
 
 /// Scores samples of the frames in this process, until they say enough.
-pub fn sampled(
-    task: ScoreTask,
-    sampling: &Sampling,
-    context: &Context,
-) -> Result<SampledReport, ToolError> {
+pub fn sampled(task: ScoreTask, sampling: &Sampling, context: &Context) -> Result<SampledReport, ToolError> {
     let backend = backend(&task.backend)?;
     let mut request = task.request;
     request.options.backend = backend;

@@ -67,15 +67,17 @@ fn prepare(server: &Server, values: Values) -> Result<Work, ToolError> {
         let text = "migrate_thresholds needs the embedded engine; this server runs a vmaf executable";
         return Err(ToolError::Refused(text.to_owned()));
     }
-    let tasks: Result<Vec<_>, _> =
-        pairs(&values)?.iter().map(|pair| open(server, &values, pair)).collect();
+    let tasks: Result<Vec<_>, _> = pairs(&values)?.iter().map(|pair| open(server, &values, pair)).collect();
     let [from, to] = [("from", "vmaf_v0.6.1"), ("to", "auto")]
         .map(|(name, usual)| values.text(name).unwrap_or(usual).to_owned());
     for name in [&from, &to] {
         requested_model(name, server.roots())?;
     }
-    let work =
-        MigrationTask { tasks: tasks?, migration: Migration::new(&from, &to), thresholds: thresholds(&values)? };
+    let work = MigrationTask {
+        tasks: tasks?,
+        migration: Migration::new(&from, &to),
+        thresholds: thresholds(&values)?,
+    };
     let server = server.clone();
     Ok(Box::new(move |context| run(&server, work, context)))
 }
@@ -103,11 +105,13 @@ fn thresholds(values: &Values) -> Result<Vec<f64>, ToolError> {
     all.filter(|all| all.len() <= 16).ok_or_else(refuse)
 }
 
-fn open(server: &Server, values: &Values, [reference, distorted]: &[String; 2]) -> Result<ScoreTask, ToolError> {
-    let mut given: Map<String, Value> = PASSED_ON
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), values.raw(name)?.clone())))
-        .collect();
+fn open(
+    server: &Server,
+    values: &Values,
+    [reference, distorted]: &[String; 2],
+) -> Result<ScoreTask, ToolError> {
+    let mut given: Map<String, Value> =
+        PASSED_ON.into_iter().filter_map(|name| Some((name.to_owned(), values.raw(name)?.clone()))).collect();
     given.insert("ref".to_owned(), json!(reference));
     given.insert("dis".to_owned(), json!(distorted));
     let name = MIGRATE_THRESHOLDS.name;

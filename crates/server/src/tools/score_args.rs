@@ -125,9 +125,8 @@ impl ScoreArgs {
     /// When a sample of the frames is enough, if one is asked for. A sample has a report of its own.
     fn sampling(&self) -> Result<Option<Sampling>, ToolError> {
         let values = &self.values;
-        let invalid = |name: &'static str, text: &str, reason: String| {
-            ToolError::invalid(name, &json!(text), reason)
-        };
+        let invalid =
+            |name: &'static str, text: &str, reason: String| ToolError::invalid(name, &json!(text), reason);
         let words = values.text("within").into_iter().flat_map(|text| text.split(','));
         let within: Vec<Within> = words
             .map(|word| word.trim().parse().map_err(|reason| invalid("within", word, reason)))
@@ -139,9 +138,9 @@ impl ScoreArgs {
         if within.is_empty() && budget.is_none() {
             return Ok(None);
         }
-        let given = ["output_fmt", "tiny_model", "frame_cnt"].into_iter().find(|name| {
-            values.has(name) && values.text(name) != Some("json")
-        });
+        let given = ["output_fmt", "tiny_model", "frame_cnt"]
+            .into_iter()
+            .find(|name| values.has(name) && values.text(name) != Some("json"));
         if let Some(name) = given {
             let text = format!("a sample of the frames (within, budget) cannot be combined with {name}");
             return Err(ToolError::Refused(text));

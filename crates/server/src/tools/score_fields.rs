@@ -116,8 +116,12 @@ const PAIRING: &[Field] = &[
     Field::new("scale", Kind::Text, "For two sizes: auto, reference, off or WxH.").default("\"auto\""),
     Field::new("scaler", Kind::Word(&["bicubic", "keys", "lanczos", "bilinear"]), "The scaling kernel."),
     Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
-    Field::new("input", Kind::Texts { most: 16 }, "NAME=VALUE: crop, roi, fps, offset, deinterlace, grain, tone_map.")
-        .example("[\"crop=ref=1920x800+0+140\"]"),
+    Field::new(
+        "input",
+        Kind::Texts { most: 16 },
+        "NAME=VALUE: crop, roi, fps, offset, deinterlace, grain, tone_map.",
+    )
+    .example("[\"crop=ref=1920x800+0+140\"]"),
 ];
 
 /// What every scoring tool lists.

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
-use visus_tune::shots::{self, PredictSettings, PredictedShot, ShotPlan, ShotSettings};
 use visus_tune::encoders::Choices;
+use visus_tune::shots::{self, PredictSettings, PredictedShot, ShotPlan, ShotSettings};
 use visus_tune::{
     CompareSettings, Comparison, Estimate, Failure, FindAnswer, FindSettings, Ladder, LadderSettings,
     TuneError, encoders, manifest,

@@ -42,7 +42,9 @@ pub const SEARCH: &[Field] = &[
         .required()
         .example("[\"mean=95\", \"p5=90\"]"),
     ENCODER,
-    Field::new("step", Kind::Number { min: 0.25, max: 1.0 }, "Of the CRF: 1, 0.5 or 0.25.").default("0.25").unlisted(),
+    Field::new("step", Kind::Number { min: 0.25, max: 1.0 }, "Of the CRF: 1, 0.5 or 0.25.")
+        .default("0.25")
+        .unlisted(),
     Field::new("preset", Kind::Text, "The encoder's speed.").example("\"medium\"").unlisted(),
     WIDTH.unlisted(),
     HEIGHT.unlisted(),
@@ -61,7 +63,9 @@ pub const LADDER: &[Field] = &[
     ENCODER,
     Field::new("quality_tiers", Kind::Whole { min: 1, max: 32 }, "Renditions at most.").default("5"),
     Field::new("format", Kind::Word(&["json", "hls", "dash"]), "Of the manifest.").default("\"json\""),
-    Field::new("spacing", Kind::Word(&Spacing::NAMES), "Even steps of what.").default("\"log_bitrate\"").unlisted(),
+    Field::new("spacing", Kind::Word(&Spacing::NAMES), "Even steps of what.")
+        .default("\"log_bitrate\"")
+        .unlisted(),
     WIDTH.unlisted(),
     HEIGHT.unlisted(),
     PIX_FMT.unlisted(),

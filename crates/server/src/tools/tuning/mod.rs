@@ -88,7 +88,15 @@ pub const VMAF_PER_SHOT: Tool = Tool {
     run: Run::Work(|server, values| {
         let source = server.roots().open(values.text("reference").unwrap_or_default());
         let source = source.map_err(ToolError::video_path)?;
-        let request = Request { values, source, model: None, raw: None, output: None, targets: Vec::new(), goals: Vec::new() };
+        let request = Request {
+            values,
+            source,
+            model: None,
+            raw: None,
+            output: None,
+            targets: Vec::new(),
+            goals: Vec::new(),
+        };
         Ok(Box::new(move |context| answers::predict(&request, context)))
     }),
 };
