@@ -16,7 +16,7 @@ export async function lookAtFrames(test, page) {
   const lowest = await page.evaluate(() => { const { scores, worst } = globalThis.visus.view(); return [scores.at(worst[0]), Math.min(...scores.scores.data.subarray(0, scores.length))]; });
   ok("the worst frame is shown first", lowest[0] === lowest[1], JSON.stringify(lowest));
   await press(page, "n");
-  await page.waitForFunction((old) => document.querySelector("canvas.look").dataset.frame !== old, worst);
+  await anotherFrame(page, worst);
   ok("N goes to the next worst frame", (await frame(page)) !== worst);
   await press(page, "p");
   await page.waitForFunction((old) => document.querySelector("canvas.look").dataset.frame === old, worst);
@@ -73,15 +73,38 @@ async function modes(test, page) {
   await press(page, "1");
 }
 
+/** Waits until a frame is shown, and not as a preview, that is not this one. */
+const anotherFrame = (page, old) => page.waitForFunction((old) => (document.querySelector("canvas.look").dataset.frame ?? old) !== old, old);
+
+/** While the frame itself is decoded, a small picture of it is shown. */
+async function previewed(page, chart, box) {
+  let release = () => {};
+  const held = new Promise((done) => { release = done; });
+  const whole = (url) => /\/frames\/\d+\/(reference|distorted)$/.test(url.pathname) && !url.search;
+  await page.route(whole, async (route) => {
+    await held;
+    await route.continue();
+  });
+  const before = await shown(page);
+  await chart.click({ position: { x: box.width * 0.62, y: box.height / 2 } });
+  await page.locator("canvas.look[data-preview]").waitFor();
+  ok("a preview is shown until the frame is decoded", (await page.locator(".caption").first().innerText()).includes("preview") && before !== (await shown(page)));
+  release();
+  await page.locator("canvas.look[data-frame]").waitFor();
+  await page.unroute(whole);
+  ok("then the frame takes its place", !(await page.locator(".caption").first().innerText()).includes("preview"));
+}
+
 async function byCurve(page) {
   const chart = page.locator("canvas.chart");
   await chart.scrollIntoViewIfNeeded();
   const box = await chart.boundingBox();
   const looked = await frame(page);
   await chart.click({ position: { x: box.width * 0.31, y: box.height / 2 } });
-  await page.waitForFunction((old) => document.querySelector("canvas.look").dataset.frame !== old, looked);
+  await anotherFrame(page, looked);
   const picked = Number(await frame(page));
   ok("a click on the curve shows that frame", picked > 20 && picked < 40, String(picked));
+  await previewed(page, chart, box);
   await chart.focus();
   await page.keyboard.press("End");
   await page.waitForFunction(() => document.querySelector("canvas.look").dataset.frame === "99");
@@ -168,8 +191,17 @@ export async function howSoon(test, page) {
       const bitmap = await createImageBitmap(await response.blob());
       times.push([frame, Math.round(performance.now() - begun), bitmap.width]);
     }
-    return { times };
+    const previews = [];
+    for (const frame of [40, 41, 20]) {
+      const begun = performance.now();
+      const response = await fetch(`/v1/history/${made.job_id}/frames/${frame}/reference?preview=true`, { headers });
+      const { width } = await createImageBitmap(await response.blob());
+      previews.push([frame, Math.round(performance.now() - begun), width, Number(response.headers.get("X-Visus-Frames-Off"))]);
+    }
+    return { times, previews };
   }, { clips: test.clips, token: test.token });
+  ok("previews are there at once", answer.previews?.every(([, , width, off]) => width === 480 && Math.abs(off) <= 2), JSON.stringify(answer.previews));
+  console.log(`previews (frame, ms): ${JSON.stringify(answer.previews?.map(([frame, ms]) => [frame, ms]))}`);
   ok("pictures of 1080p arrive", answer.times?.every(([, , width]) => width === 1920), JSON.stringify(answer));
   console.log(`pictures of 1080p (frame, ms): ${JSON.stringify(answer.times?.map(([frame, ms]) => [frame, ms]))}`);
 }

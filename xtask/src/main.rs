@@ -27,7 +27,7 @@ const USAGE: &str = "\
 cargo xtask test      everything: format, lints, tidy, all tests, demo and self-test of the release build
 cargo xtask check     what needs nothing installed: format, lints, tidy and the unit tests
 cargo xtask tidy      what the compiler does not check: crate edges, where unsafe stands, module pages
-cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`
+cargo xtask bench …   speed and memory of the release build; the words behind it go to `visus bench`; --gate compares with docs/bench-figures.json
 cargo xtask peers …   only conformance, scores and other clients, against the release build or a binary that is named
 cargo xtask agents …  what written-down tasks cost an agent: calls, bytes, errors; --write puts the table into docs/agents.md
 cargo xtask readme    writes the tables in docs/ that are made from the binary; with --check it only compares

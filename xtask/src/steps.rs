@@ -85,11 +85,13 @@ pub fn goldens() -> Result<()> {
     cargo(&["test", "--package", "visus", "--test", "golden", "--", "--nocapture"])
 }
 
-/// `visus bench` of the release build.
+/// `visus bench` of the release build. `--gate` compares with the figures in the repository, `--gate --keep` replaces them.
 pub fn bench() -> Result<()> {
-    let more: Vec<String> = std::env::args().skip(2).collect();
+    let figures = format!("--gate={}", root().join("docs/bench-figures.json").display());
+    let words = std::env::args().skip(2).map(|word| if word == "--gate" { figures.clone() } else { word });
+    let words: Vec<String> = words.collect();
     let mut args = vec!["run", "--release", "--", "bench"];
-    args.extend(more.iter().map(String::as_str));
+    args.extend(words.iter().map(String::as_str));
     cargo(&args)
 }
 

@@ -4,6 +4,7 @@
 //! The device is the emulated driver of `visus-gpu`'s tests with a video library beside it, both compiled here.
 #![cfg(target_os = "linux")]
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -59,8 +60,14 @@ fn visus(pair: [&Path; 2], backend: &str, (libraries, fault): (&[&str], &str)) -
         .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
         .env("VISUS_CACHE_DIR", folder())
         .env("VISUS_FAKE_NVDEC", fault)
+        .env("VISUS_DECODERS", DECODERS.get())
         .output()
         .unwrap()
+}
+
+thread_local! {
+    /// How many decoders share a stream; empty for as many as pay.
+    static DECODERS: Cell<&'static str> = const { Cell::new("") };
 }
 
 fn report(pair: [&Path; 2], backend: &str, how: (&[&str], &str)) -> Value {
@@ -107,6 +114,37 @@ fn pictures_of_the_device_are_those_of_ffmpeg() {
         assert_eq!(cpu["media"]["reference"]["decoded_by"], "software");
         assert!(cpu["frames"].as_array().is_some_and(|frames| frames.len() == 12), "{cpu}");
         assert_eq!(essence(&cuda), essence(&cpu), "{name}");
+    }
+}
+
+/// Streams that begin anew every 33 pictures are shared by several decoders; one decoder, and ffmpeg, give the same pictures.
+#[test]
+fn several_engines_share_a_stream() {
+    let long = ["-frames:v", "100", "-vf", "scale=96:64", "-g", "33", "-bf", "3", "-pix_fmt", "yuv420p"];
+    let x264 = ["-c:v", "libx264", "-preset", "veryfast", "-sc_threshold", "0"];
+    let x265 = [
+        "-c:v",
+        "libx265",
+        "-preset",
+        "ultrafast",
+        "-x265-params",
+        "log-level=error:open-gop=0:repeat-headers=1:keyint=33:min-keyint=33:scenecut=0",
+    ];
+    for (name, words) in [("long-h264.mp4", &x264[..]), ("long-hevc.mp4", &x265[..])] {
+        let reference = clip(&format!("ref-{name}"), &[words, &long, &["-crf", "10"]].concat());
+        let distorted = clip(&format!("dis-{name}"), &[words, &long, &["-crf", "40"]].concat());
+        let pair = [&*reference, &*distorted];
+        let cpu = essence(&report(pair, "cpu", (&[], "")));
+        for decoders in ["1", "3"] {
+            DECODERS.set(decoders);
+            let cuda = report(pair, "cuda", (ALL, ""));
+            assert_eq!(cuda["media"]["distorted"]["decoded_by"], "nvdec (cuda:0)", "{name} {decoders}");
+            assert_eq!(essence(&cuda), cpu, "{name} {decoders}");
+        }
+        DECODERS.set("many");
+        let cuda = report(pair, "cuda", (ALL, ""));
+        let told = cuda["media"]["distorted"]["not_decoded_on_device"].as_str().unwrap_or_default();
+        assert!(told.contains("VISUS_DECODERS is 'many'"), "{told}");
     }
 }
 

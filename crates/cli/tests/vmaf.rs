@@ -176,6 +176,22 @@ fn too_small_pictures_name_the_limit() {
     }
 }
 
+/// libvmaf takes each option by itself at first, and finds out with the first pictures that they make no sense together.
+#[test]
+fn options_that_do_not_go_together_are_refused_late() {
+    let pair = Pair::new(format(192, 108, Chroma::C420, 8), (1, 1));
+    for (feature, reason) in [
+        ("adm=adm_ref_display_height=540", "must be at least 3240"),
+        ("float_vif=vif_prescale_method=best", "vif_prescale_method=best is refused"),
+        ("cambi=eotf=srgb", "there is no EOTF 'srgb'"),
+    ] {
+        let words = [reason, "problem reading pictures", "problem flushing context"];
+        assert_fails(&pair.vmaf(&["-n", "--feature", feature]), 234, &words);
+    }
+    let words = ["adm_csf_mode=9 is refused", "problem loading feature extractor: adm"];
+    assert_fails(&pair.vmaf(&["-n", "--feature", "adm=adm_csf_mode=9"]), 255, &words);
+}
+
 #[test]
 fn unwritable_output_is_a_failure() {
     let pair = Pair::small(1);

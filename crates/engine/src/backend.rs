@@ -10,9 +10,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use visus_gpu::{VideoCodec, VideoDecoder};
+use visus_gpu::{VideoDecoder, VideoStream};
 use visus_metrics::Level;
-use visus_video::{Allocator, Format, chain};
+use visus_video::{Allocator, chain};
 
 use crate::error::EngineError;
 use crate::lane::Lane;
@@ -96,8 +96,8 @@ pub trait Device: fmt::Debug + Send + Sync {
     fn lane(&self, request: &LaneRequest<'_>) -> Result<Option<DeviceLane>, DeviceError>;
 
     /// A decoder whose pictures stay in this device's memory, where its lanes read them.
-    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
-        Err(DeviceError::Other(format!("{} does not decode {codec} ({format})", self.id())))
+    fn decoder(&self, stream: &VideoStream) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        Err(DeviceError::Other(format!("{} does not decode {} ({})", self.id(), stream.codec, stream.format)))
     }
 
     /// Memory that this device copies from fastest, for the frames that readers fill.

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, bounded};
-use visus_gpu::{Limits, PairJob, PairSums, Session, VideoCodec, VideoDecoder, Work};
+use visus_gpu::{Limits, PairJob, PairSums, Session, VideoDecoder, VideoStream, Work};
 use visus_metrics::MetricError;
-use visus_video::{Allocator, Format};
+use visus_video::Allocator;
 
 use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
 use crate::error::EngineError;
@@ -100,8 +100,8 @@ impl Device for Gpu {
         Ok(Some(DeviceLane { lane: Box::new(lane), places }))
     }
 
-    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
-        Ok(self.device.decoder(codec, format)?)
+    fn decoder(&self, stream: &VideoStream) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        Ok(self.device.decoder(stream)?)
     }
 
     fn allocator(&self) -> Option<Arc<dyn Allocator>> {

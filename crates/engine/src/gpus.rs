@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::bounded;
-use visus_gpu::{VideoCodec, VideoDecoder};
-use visus_video::{Allocator, Format};
+use visus_gpu::{VideoDecoder, VideoStream};
+use visus_video::Allocator;
 
 use crate::backend::{Device, DeviceError, DeviceId, DeviceLane, LaneRequest};
 use crate::error::{EngineError, Role, guarded};
@@ -52,9 +52,9 @@ impl Device for Gpus {
     }
 
     /// The first one decodes; another one that is given such a picture copies it through the host.
-    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+    fn decoder(&self, stream: &VideoStream) -> Result<Box<dyn VideoDecoder>, DeviceError> {
         let first = self.gpus.first().ok_or_else(|| DeviceError::Other("there is no device".to_owned()))?;
-        first.decoder(codec, format)
+        first.decoder(stream)
     }
 
     /// Pinned memory is pinned for all devices.

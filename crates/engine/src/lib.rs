@@ -70,5 +70,5 @@ pub use session::PushSession;
 pub use settings::{FrameRange, Settings};
 #[cfg(feature = "wgpu")]
 pub use visus_gpu::wgpu::{AdapterInfo, Api, adapters, first as first_adapter};
-pub use visus_gpu::{PICTURE_LOST, VideoCodec, VideoDecoder};
+pub use visus_gpu::{PICTURE_LOST, VideoCodec, VideoDecoder, VideoStream};
 pub use visus_metrics::ClipInfo;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use visus_video::RemotePicture;
+use visus_video::{Format, RemotePicture};
 
 use crate::error::DeviceError;
 
@@ -56,6 +56,18 @@ pub trait VideoDecoder: Send {
     /// There is no more to feed: what was held back for the sake of order comes out.
     fn end(&mut self) -> Result<(), DeviceError>;
 
-    /// The next picture in display order, if it is ready.
-    fn next(&mut self) -> Option<Arc<dyn RemotePicture>>;
+    /// The next picture in display order. `None` asks for more of the stream, or is the end of one that has ended.
+    fn next(&mut self) -> Result<Option<Arc<dyn RemotePicture>>, DeviceError>;
+
+    /// After the end: what is fed next is a stream of its own, of the same format.
+    fn restart(&mut self) -> Result<(), DeviceError>;
+}
+
+/// A stream that a device is asked to decode.
+#[derive(Clone, Copy, Debug)]
+pub struct VideoStream {
+    pub codec: VideoCodec,
+    pub format: Format,
+    /// How many pictures there are, if the caller knows and compares: only then several engines share the stream.
+    pub pictures: Option<u64>,
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use visus_metrics::device::DeviceTask;
-use visus_video::{Allocator, Format, SharedFrame};
+use visus_video::{Allocator, SharedFrame};
 
-use crate::decoder::{VideoCodec, VideoDecoder};
+use crate::decoder::{VideoDecoder, VideoStream};
 use crate::error::DeviceError;
 use crate::sums::PairSums;
 use crate::work::Work;
@@ -60,7 +60,8 @@ pub trait Device: Send + Sync {
     fn session(&self, work: &Work, limits: Limits) -> Result<Box<dyn Session>, DeviceError>;
 
     /// A decoder whose pictures stay in the device's memory, where sessions of this device read them.
-    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+    fn decoder(&self, stream: &VideoStream) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        let VideoStream { codec, format, .. } = stream;
         let reason = format!("{} has no decoder for {codec} ({format}) that we use", self.info().api);
         Err(DeviceError::Decoder { reason })
     }

@@ -14,6 +14,7 @@ mod arguments;
 pub mod cuda;
 mod decoder;
 mod device;
+mod engines;
 mod error;
 mod layout;
 mod schedule;
@@ -23,7 +24,7 @@ mod sums;
 pub mod wgpu;
 mod work;
 
-pub use decoder::{PICTURE_LOST, VideoCodec, VideoDecoder};
+pub use decoder::{PICTURE_LOST, VideoCodec, VideoDecoder, VideoStream};
 pub use device::{Device, DeviceInfo, Limits, PairJob, Session};
 pub use error::{CudaVersion, DeviceError};
 pub use schedule::Kernel;

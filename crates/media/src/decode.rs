@@ -10,8 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use visus_child::{Finished, StderrTail, Stream};
 use visus_engine::{Cancel, Device};
-use visus_video::{Chroma, ChromaRounding, Format, Frame, Info, ReadError, Reader, Source, raw_stream};
+use visus_video::{
+    Chroma, ChromaRounding, ColourRange, Format, Frame, Info, ReadError, Reader, Source, raw_stream,
+};
 
+use crate::preview::{Colours, PreviewTap, Previews};
 use crate::rgb::{RgbTarget, to_yuv};
 use crate::sync::signature::View;
 use crate::sync::thumbnails;
@@ -34,6 +37,8 @@ pub struct DecodeOptions {
     pub start: u64,
     /// A device that decodes what it can.
     pub device: Option<Arc<dyn Device>>,
+    /// Small pictures to be made on the way, of a video that is read from its start.
+    pub previews: Option<Previews>,
 }
 
 /// A running ffmpeg and the frames that it gives.
@@ -50,6 +55,7 @@ pub struct Decoder {
     stderr: StderrTail,
     end: End,
     state: State,
+    previews: Option<PreviewTap>,
 }
 
 /// How the child ended, once it has.
@@ -67,7 +73,12 @@ impl Decoder {
     pub fn open(tools: &Tools, probe: &Probe, options: &DecodeOptions) -> Result<Self, MediaError> {
         let format = probe.format(options.upright)?;
         let args = arguments(tools, probe, options, &More::default());
-        Self::start(tools, args, format, probe, options)
+        let mut decoder = Self::start(tools, args, format, probe, options)?;
+        let range = decoder.info.range.unwrap_or(ColourRange::Limited);
+        let previews = options.previews.as_ref().filter(|_| options.start == 0);
+        let colours = Colours::new(range, probe.matrix.as_deref());
+        decoder.previews = previews.and_then(|previews| PreviewTap::start(previews, probe.frames, colours));
+        Ok(decoder)
     }
 
     fn start(
@@ -97,6 +108,7 @@ impl Decoder {
             stderr,
             end,
             state: State::Open,
+            previews: None,
         })
     }
 
@@ -248,6 +260,9 @@ impl Source for Decoder {
         let more = self.step(|reader| reader.read(frame))?;
         if let (true, Some(target)) = (more, self.rgb) {
             to_yuv(frame, target);
+        }
+        if let (true, Some(previews)) = (more, &self.previews) {
+            previews.pass(self.reader.frames_read() - 1, frame);
         }
         Ok(more)
     }

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use visus_child::Stream;
-use visus_engine::{Cancel, Device, VideoCodec, VideoDecoder};
+use visus_engine::{Cancel, Device, VideoCodec, VideoDecoder, VideoStream};
 use visus_video::{Format, Frame, Info, Interlacing, ReadError, RemotePicture, Source};
 
 use crate::decode::{LOUDNESS, first_damage, info};
@@ -56,7 +56,9 @@ impl DeviceDecoder {
     ) -> Result<Self, String> {
         let codec = suits(probe, options)?;
         let format = probe.format(options.upright).map_err(|error| error.to_string())?;
-        let decoder = device.decoder(codec, &format).map_err(|error| error.to_string())?;
+        let decoder = device
+            .decoder(&VideoStream { codec, format, pictures: probe.frames.filter(|_| probe.counted) })
+            .map_err(|error| error.to_string())?;
         let args = arguments(probe, codec);
         let command = tools.command(&tools.ffmpeg, args, tools.limit(), Some(probe.opening.access()));
         let cancel = options.cancel.clone();
@@ -92,7 +94,7 @@ impl DeviceDecoder {
             return Ok(Some(first));
         }
         loop {
-            if let Some(picture) = self.decoder.next() {
+            if let Some(picture) = self.decoder.next().map_err(|error| error.to_string())? {
                 return Ok(Some(picture));
             }
             if self.fed_all {

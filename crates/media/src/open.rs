@@ -19,7 +19,9 @@ use crate::sync::findings::Sync;
 use crate::sync::{self, Lengths, Request, Stream};
 use crate::tone::{HdrTransfer, ToneMapped};
 use crate::treatment::{self, Treatment};
-use crate::{DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Opening, Probe, Tools};
+use crate::{
+    DecodeOptions, Decoder, Facts, Input, Launch, MediaError, Opening, PreviewSink, Previews, Probe, Tools,
+};
 
 /// How a pair is opened.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct PairOptions {
     /// What the pair is opened for: it stands in the sentence about a missing ffmpeg.
     pub purpose: String,
     pub cancel: Cancel,
+    /// Where small pictures of what is decoded go.
+    pub previews: Option<Arc<dyn PreviewSink>>,
 }
 
 impl Default for PairOptions {
@@ -67,6 +71,7 @@ impl Default for PairOptions {
             launch: Launch::default(),
             purpose: "encoded video".to_owned(),
             cancel: Cancel::new(),
+            previews: None,
         }
     }
 }
@@ -265,13 +270,18 @@ impl Probed {
             cancel: halt.clone(),
             start: 0,
             device: options.device.clone(),
+            previews: None,
+        };
+        let previewed = |side: usize| {
+            let previews = options.previews.clone().map(|sink| Previews { sink, side });
+            DecodeOptions { previews, ..decode.clone() }
         };
         for facts in &mut self.facts {
             facts.not_on_device.clone_from(&options.not_on_device);
         }
         let mut words: [Option<StderrTail>; 2] = [None, None];
-        let reference = self.stream(0, target, options, &decode, &mut words[0])?;
-        let distorted = self.stream(1, target, options, &decode, &mut words[1])?;
+        let reference = self.stream(0, target, options, &previewed(0), &mut words[0])?;
+        let distorted = self.stream(1, target, options, &previewed(1), &mut words[1])?;
         let comparability = compare::facts(&self.facts[0], &self.facts[1], options.sync);
         let conversions = self.conversions(target, options.scaler);
         let request = Request {

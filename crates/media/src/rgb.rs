@@ -31,7 +31,7 @@ impl Matrix {
         }
     }
 
-    const fn weights(self) -> (f64, f64) {
+    pub(crate) const fn weights(self) -> (f64, f64) {
         match self {
             Self::Bt601 => (0.299, 0.114),
             Self::Bt709 => (0.2126, 0.0722),

@@ -18,6 +18,7 @@ mod ciede;
 mod clip;
 mod csf;
 pub mod device;
+mod fixed_kernel;
 mod float_adm;
 mod float_ansnr;
 mod float_moment;
@@ -50,6 +51,7 @@ mod vif;
 mod xpsnr;
 
 pub use clip::ClipInfo;
+pub use fixed_kernel::FixedKernel;
 pub use level::Level;
 pub(crate) use metric::group_settings;
 pub use metric::{

@@ -12,6 +12,8 @@ pub struct BenchReport {
     pub visus: String,
     /// CPU instruction set that was used.
     pub cpu_level: String,
+    /// What visus computed on: cpu, or the device that was asked for.
+    pub backend: String,
     /// What the other program says of its version; null where there is none.
     pub peer: Option<String>,
     /// Worker threads of both programs.
@@ -39,13 +41,15 @@ pub struct RowReport {
     pub ratio: Option<f64>,
 }
 
-/// The smallest figures of all runs.
+/// The best figures of all runs.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CostReport {
     /// Processor time per frame, in milliseconds.
     pub cpu_ms_per_frame: f64,
     /// Time from start to end, in seconds.
     pub wall_s: f64,
+    /// Frames per second while scoring, by the program's own report: without its start and that of a device.
+    pub scoring_fps: Option<f64>,
     /// Most memory that was resident, in KiB.
     pub peak_kib: u64,
 }

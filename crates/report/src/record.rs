@@ -187,7 +187,7 @@ fn columns(rows: &[Value]) -> Result<(Vec<u64>, Vec<Curve>), RecordError> {
         let metrics = entry["metrics"].as_object().ok_or(RecordError::Shape("a frame has no metrics"))?;
         for (name, value) in metrics {
             let place = *places.entry(name).or_insert_with(|| {
-                curves.push(Curve { name: name.clone(), values: Vec::new() });
+                curves.push(Curve { name: printable(name), values: Vec::new() });
                 curves.len() - 1
             });
             curves[place].values.resize(row, None);
@@ -199,7 +199,12 @@ fn columns(rows: &[Value]) -> Result<(Vec<u64>, Vec<Curve>), RecordError> {
 }
 
 fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+    value.as_str().map(printable)
+}
+
+/// Text from a report that anybody may have written: what would steer a terminal becomes U+FFFD.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -213,7 +218,7 @@ fn faults(value: &Value) -> Vec<String> {
 
 fn aggregates(value: &Value) -> Vec<(String, f64)> {
     let entries = value.as_object().into_iter().flatten();
-    entries.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
+    entries.filter_map(|(name, value)| Some((printable(name), value.as_f64()?))).collect()
 }
 
 fn models(value: &Value) -> Vec<ModelFact> {
@@ -227,7 +232,7 @@ fn models(value: &Value) -> Vec<ModelFact> {
 
 fn input(value: &Value) -> InputFact {
     if let Some(file) = value.as_str() {
-        return InputFact { file: file.to_owned(), ..InputFact::default() };
+        return InputFact { file: printable(file), ..InputFact::default() };
     }
     let format = match (value["width"].as_u64(), value["height"].as_u64()) {
         (Some(width), Some(height)) => {
@@ -292,7 +297,7 @@ fn pairing(value: &Value) -> Vec<(String, String)> {
 /// An object's entries in words, long lists cut.
 fn facts(value: &Value) -> Vec<(String, String)> {
     let entries: Option<&Map<String, Value>> = value.as_object();
-    let named = |(name, value): (&String, &Value)| (name.replace('_', " "), plain(value));
+    let named = |(name, value): (&String, &Value)| (printable(name).replace('_', " "), plain(value));
     entries.into_iter().flatten().filter(|(_, value)| !value.is_null()).map(named).collect()
 }
 
@@ -301,7 +306,7 @@ const LONGEST_LIST: usize = 20;
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::String(text) => printable(text),
         Value::Array(list) if list.is_empty() => "none".to_owned(),
         Value::Array(list) => {
             let mut text = list.iter().take(LONGEST_LIST).map(plain).collect::<Vec<_>>().join(", ");
@@ -311,8 +316,9 @@ fn plain(value: &Value) -> String {
             text
         }
         Value::Object(entries) => {
-            let entry =
-                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), plain(value));
+            let entry = |(name, value): (&String, &Value)| {
+                format!("{} {}", printable(name).replace('_', " "), plain(value))
+            };
             entries.iter().map(entry).collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
@@ -336,6 +342,18 @@ mod tests {
         assert_eq!(record.curve("vmaf").unwrap().values, [Some(90.0), None]);
         assert_eq!(record.curve("psnr_y").unwrap().values, [None, Some(40.0)]);
         assert_eq!(record.curve("vmaf").unwrap().figures(), None);
+    }
+
+    #[test]
+    fn no_text_of_a_report_steers_a_terminal() {
+        let escape = "\\u001b[31m";
+        let report = r#"{"version":"V","frames":[{"frameNum":0,"metrics":{"vmafV":1.0}}],"aggregate_metrics":{"V":1.0},
+            "pairing":{"V":{"V":["V"]}},"notes":["V"],"warnings":[{"text":"V"}],"reference":"V",
+            "distorted":{"file":"V"},"models":[{"name":"V"}],"shorter_input":"V"}"#;
+        let record = Record::parse(&report.replace('V', escape)).unwrap();
+        let shown = format!("{record:?}");
+        assert!(!shown.contains("\\u{1b}"), "{shown}");
+        assert!(shown.contains("\u{fffd}[31m"), "{shown}");
     }
 
     #[test]

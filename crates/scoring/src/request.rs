@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use visus_engine::{Device, Settings, model};
-use visus_media::{Facts, HD, Launch, PairOptions, Scale, Scaler, Sync, Treatment, display_of};
+use visus_media::{Facts, HD, Launch, PairOptions, PreviewSink, Scale, Scaler, Sync, Treatment, display_of};
 use visus_metrics::Level;
 use visus_video::Format;
 
@@ -93,6 +93,7 @@ impl Pairing {
             skip,
             launch: self.decoders.launch(),
             purpose: self.decoders.purpose.clone(),
+            previews: self.decoders.previews.clone(),
             treatments: self
                 .inputs
                 .treatments()
@@ -113,6 +114,8 @@ pub struct Decoders {
     pub total: Option<Duration>,
     /// What ffmpeg is needed for, as in "install ffmpeg to use …".
     pub purpose: String,
+    /// Where small pictures of both videos go, for somebody who looks at frames later.
+    pub previews: Option<Arc<dyn PreviewSink>>,
 }
 
 impl Default for Decoders {
@@ -122,6 +125,7 @@ impl Default for Decoders {
             limit: visus_media::DEFAULT_LIMIT,
             total: None,
             purpose: "encoded video".to_owned(),
+            previews: None,
         }
     }
 }

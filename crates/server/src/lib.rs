@@ -19,6 +19,7 @@ mod incoming;
 pub mod jobs;
 pub mod mcp;
 mod memory;
+mod previews;
 pub mod report;
 pub mod roots;
 mod server;

@@ -1,7 +1,7 @@
 //! What all front ends share, and how a tool is called through any of them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 use visus_video::budget::Budget;
@@ -12,6 +12,7 @@ use crate::engines::external::{self, External};
 use crate::engines::probe::Probes;
 use crate::engines::{ScoreTask, native};
 use crate::jobs::{Context, JobHandle, Jobs, Owner};
+use crate::previews::PreviewStore;
 use crate::report::{Detail, Output, ScoreReport};
 use crate::roots::Roots;
 use crate::text::clean_answer;
@@ -31,6 +32,8 @@ struct Inner {
     jobs: Jobs,
     probes: Probes,
     pictures: Pictures,
+    /// Where small pictures of scored videos are kept, if anybody may want to look at them.
+    previews: OnceLock<Arc<PreviewStore>>,
 }
 
 /// A call that was accepted.
@@ -49,7 +52,14 @@ impl Server {
         let roots = Roots::new(&config.roots).with_writable(&config.writable);
         let jobs = Jobs::new(config.limits);
         let probes = Probes::new(config.launcher.clone());
-        Self(Arc::new(Inner { config, roots, jobs, probes, pictures: Pictures::default() }))
+        Self(Arc::new(Inner {
+            config,
+            roots,
+            jobs,
+            probes,
+            pictures: Pictures::default(),
+            previews: OnceLock::new(),
+        }))
     }
 
     pub fn config(&self) -> &Config {
@@ -66,6 +76,15 @@ impl Server {
 
     pub fn probes(&self) -> &Probes {
         &self.0.probes
+    }
+
+    /// From now on small pictures of videos are kept while they are scored.
+    pub(crate) fn keep_previews(&self) {
+        self.0.previews.get_or_init(|| PreviewStore::new(self.config().limits.picture_bytes() / 2));
+    }
+
+    pub(crate) fn previews(&self) -> Option<&Arc<PreviewStore>> {
+        self.0.previews.get()
     }
 
     /// A folder for the pictures of one result.
@@ -164,6 +183,10 @@ impl Server {
         if let Some(tiny) = &mut task.tiny {
             tiny.runner.launcher = config.launcher.clone();
             tiny.runner.limits.time = config.limits.subprocess;
+        }
+        if let Some(store) = self.previews() {
+            let videos = &mut task.request.videos;
+            videos.pairing.decoders.previews = Some(store.sink([&videos.reference, &videos.distorted]));
         }
         match config.engine {
             EngineKind::Native => native::score(task, context),

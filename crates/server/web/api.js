@@ -109,6 +109,17 @@ export async function picture(id, frame, side, scaled, signal) {
   return createImageBitmap(await response.blob());
 }
 
+/**
+ * A small picture of a frame, or of one near it, that is there at once; null if there is none.
+ * @param {string} id @param {number} frame @param {"reference" | "distorted"} side
+ * @returns {Promise<{ image: ImageBitmap, off: number } | null>}
+ */
+export async function preview(id, frame, side) {
+  const response = await request(`/v1/history/${id}/frames/${frame}/${side}?preview=true`);
+  if (response.status === 204) return null;
+  return { image: await createImageBitmap(await response.blob()), off: Number(response.headers.get("X-Visus-Frames-Off")) };
+}
+
 /** Saves what an address answers as a file. @param {string} path @param {string} name */
 export async function download(path, name) {
   save(await (await request(path)).blob(), name);

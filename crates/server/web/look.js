@@ -1,12 +1,12 @@
 // @ts-check
 // Looking at a pair of frames: side by side, wipe, flicker, amplified difference, error by block. Zoom and pan move both.
 import { announce, fixed, h, moment, put } from "./dom.js";
-import { ApiError, picture } from "./api.js";
+import { ApiError, picture, preview } from "./api.js";
 import { remedy } from "./explain.js";
 
 /**
  * @typedef {"side" | "wipe" | "flicker" | "difference" | "blocks"} Mode
- * @typedef {{ reference: ImageBitmap, distorted: ImageBitmap, derived: Map<string, HTMLCanvasElement> }} Pair
+ * @typedef {{ reference: ImageBitmap, distorted: ImageBitmap, derived: Map<string, HTMLCanvasElement>, small?: boolean }} Pair
  */
 
 /** @type {[Mode, string, string][]} */
@@ -170,6 +170,7 @@ export class Viewer {
     this.options.onframe(wanted);
     const place = `Frame ${wanted}, ${moment(wanted, this.options.fps)}, score ${fixed(this.options.score(wanted))}`;
     this.caption.textContent = `${place}: loading…`;
+    if (!this.kept.has(wanted)) this.showPreview(wanted, place).catch(() => {});
     try {
       const pair = await this.load(wanted);
       if (wanted !== this.frame) return;
@@ -178,6 +179,7 @@ export class Viewer {
       this.caption.textContent = place;
       this.canvas.setAttribute("aria-label", `${place}: reference and distorted picture`);
       this.canvas.dataset.frame = String(wanted);
+      delete this.canvas.dataset.preview;
       this.draw();
       this.ahead(wanted);
     } catch (error) {
@@ -188,6 +190,23 @@ export class Viewer {
       put(this.message, h("p", {}, text), advice && h("p", { class: "hint" }, advice));
       announce(text);
     }
+  }
+
+  /**
+   * Shows small pictures until those of the frame are decoded.
+   * @param {number} wanted @param {string} place
+   */
+  async showPreview(wanted, place) {
+    const { id } = this.options;
+    const [reference, distorted] = await Promise.all([preview(id, wanted, "reference"), preview(id, wanted, "distorted")]);
+    const late = wanted !== this.frame || this.canvas.dataset.frame === String(wanted);
+    if (!reference || !distorted || reference.off !== distorted.off || late) return;
+    this.pair = { reference: reference.image, distorted: distorted.image, derived: new Map(), small: true };
+    const which = reference.off === 0 ? "a preview" : `a preview of frame ${wanted + reference.off}`;
+    this.caption.textContent = `${place}: ${which}; loading…`;
+    delete this.canvas.dataset.frame;
+    this.canvas.dataset.preview = String(wanted);
+    this.draw();
   }
 
   /** What is likely to be looked at next. @param {number} frame */
@@ -284,7 +303,8 @@ export class Viewer {
     context.fillStyle = "#000000";
     context.fillRect(0, 0, width, height);
     const pair = this.pair;
-    if (!pair) return;
+    // Small pictures are compressed: their differences are not the videos'.
+    if (!pair || (pair.small && (this.mode === "difference" || this.mode === "blocks"))) return;
     /** @type {Record<Mode, () => void>} */
     const draw = {
       side: () => {

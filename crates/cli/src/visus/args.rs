@@ -321,6 +321,14 @@ pub struct BenchArgs {
     #[arg(long, value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u8).range(8..=16))]
     pub depths: Vec<u8>,
 
+    /// Frames of each clip; a device needs some thousands to be more than its own start [default: by size, 6 to 48]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(3..=1_000_000))]
+    pub frames: Option<u64>,
+
+    /// What scores: cpu, cuda, cuda:N or cuda:N,M; in builds with the feature wgpu also vulkan or metal
+    #[arg(long, value_name = "NAME", default_value_t = BackendRequest::Cpu)]
+    pub backend: BackendRequest,
+
     /// Worker threads
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
@@ -340,6 +348,14 @@ pub struct BenchArgs {
     /// Also write the figures as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+
+    /// Compare with the figures that this file holds for this kind of machine; anything more than 5 % slower is an error
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub gate: Option<PathBuf>,
+
+    /// Keep the figures in the file of --gate
+    #[arg(long, requires = "gate")]
+    pub keep: bool,
 }
 
 #[derive(Debug, ClapArgs)]

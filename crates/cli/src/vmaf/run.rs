@@ -8,6 +8,7 @@ use visus_engine::model::known_options;
 use visus_engine::{
     Cancel, EngineError, FeatureSpec, NamedModel, Outcome, Plan, PlanError, Side, pool, run as score,
 };
+use visus_metrics::MetricError;
 use visus_report::libvmaf::Report;
 use visus_video::{Format, ReadError, Source};
 
@@ -127,6 +128,13 @@ fn check_comparable(a: &Format, b: &Format) -> Result<(), Exit> {
 
 fn say_plan_error(error: &PlanError) -> Exit {
     eprintln!("{}", visus_video::chain(error));
+    // libvmaf looks at options together when the first pictures arrive, not before.
+    if let PlanError::Feature { source: MetricError::Setting { .. }, .. }
+    | PlanError::ModelFeature { source: MetricError::Setting { .. }, .. } = error
+    {
+        eprintln!("problem reading pictures\nproblem flushing context");
+        return Exit::Broken;
+    }
     match error {
         PlanError::Load(load) => {
             if let visus_engine::model::LoadError::NoSuchVersion { version, .. } = load {

@@ -10,9 +10,9 @@ mod session;
 
 use std::sync::Arc;
 
-use visus_video::{Allocator, Format};
+use visus_video::Allocator;
 
-use crate::decoder::{VideoCodec, VideoDecoder};
+use crate::decoder::{VideoDecoder, VideoStream};
 use crate::device::{Device, DeviceInfo, Limits, Session};
 use crate::error::{CudaVersion, DeviceError};
 use crate::work::Work;
@@ -101,7 +101,7 @@ impl Device for CudaDevice {
         Ok(Box::new(self.profiled_session(work, limits)?))
     }
 
-    fn decoder(&self, codec: VideoCodec, format: &Format) -> Result<Box<dyn VideoDecoder>, DeviceError> {
-        Ok(Box::new(nvdec::Nvdec::open(&self.context, &self.kernels, codec, format)?))
+    fn decoder(&self, stream: &VideoStream) -> Result<Box<dyn VideoDecoder>, DeviceError> {
+        nvdec::open(&self.context, &self.kernels, stream)
     }
 }

@@ -74,7 +74,8 @@ struct Parser {
     std::string stream;
 };
 
-static Decoder* current;
+// A stream's decoder is made by the thread that parses it.
+static thread_local Decoder* current;
 
 static void put32(std::string& text, uint32_t value) {
     text.append((const char*)&value, 4);
@@ -84,7 +85,7 @@ extern "C" {
 
 CUresult cuvidGetDecoderCaps(Caps* caps) {
     caps->supported = !fails("no-codec") && caps->codec != 11;
-    caps->engines = 1;
+    caps->engines = 7;
     caps->formats = 3;
     caps->max_width = caps->max_height = 4096;
     caps->max_blocks = 65536;

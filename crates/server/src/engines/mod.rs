@@ -105,7 +105,7 @@ pub fn video(opened: Opened) -> Video {
 
 /// How decoders of encoded video are started.
 pub fn decoders(launcher: Option<std::path::PathBuf>, limit: Duration, total: Duration) -> Decoders {
-    Decoders { launcher, limit, total: Some(total), purpose: "vmaf_score_encoded".to_owned() }
+    Decoders { launcher, limit, total: Some(total), purpose: "vmaf_score_encoded".to_owned(), previews: None }
 }
 
 /// What is said of a backend that is not there.

@@ -157,6 +157,9 @@ fn assemble(
     let history =
         history.map_err(|error| StartError::Other(format!("no folder for the history: {error}")))?;
     let has_page = history.is_some();
+    if has_page {
+        core.keep_previews();
+    }
     let options = Options { shutdown, ..Options::default() };
     let app = Arc::new(App {
         mcp: crate::mcp::http::service(core.clone(), options),

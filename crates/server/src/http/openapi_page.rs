@@ -88,15 +88,25 @@ fn frame_parameters() -> Value {
 
 fn picture() -> Value {
     let image = json!({ "200": {
-        "description": "The frame.", "content": { "image/png": { "schema": { "type": "string", "format": "binary" } } },
-    } });
+        "description": "The frame.", "content": {
+            "image/png": { "schema": { "type": "string", "format": "binary" } },
+            "image/jpeg": { "schema": { "type": "string", "format": "binary" } },
+        },
+        "headers": { "X-Visus-Frames-Off": {
+            "description": "Of a preview: how many frames later or earlier it is than the one that was asked for.",
+            "schema": { "type": "integer" },
+        } },
+    }, "204": { "description": "There is no preview of this frame." } });
     let mut operation =
         operation("historyFrame", "history", "A frame as a picture", image, &[404, 409, 500, 503]);
     let side = |name: &str| {
         json!({ "name": name, "in": "query", "description": "Scale to this size; both or none.",
                 "schema": { "type": "integer", "minimum": 1, "maximum": 8192 } })
     };
-    operation["parameters"] = json!([side("width"), side("height")]);
+    operation["parameters"] = json!([side("width"), side("height"), {
+        "name": "preview", "in": "query", "description": "A small picture that was kept while the video was scored, of this frame or one near it.",
+        "schema": { "type": "boolean", "default": false },
+    }]);
     operation
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use visus_engine::Cancel;
@@ -24,20 +24,24 @@ use super::App;
 use super::answer::Answer;
 use super::large;
 use super::refusal::refusal;
-use super::viewer::{FileKey, Key};
-use crate::history::{Entry, Input, Stored, seconds};
+use super::viewer::Key;
+use crate::history::{Entry, Input, Stored};
+use crate::previews::FileKey;
 use crate::{Server, ToolError, blocking};
 
 /// The longest side that a picture can be scaled to.
 const LONGEST_SIDE: usize = 8192;
 
 #[derive(Debug, serde::Deserialize)]
-pub struct Size {
+pub struct Wanted {
     width: Option<usize>,
     height: Option<usize>,
+    /// A small picture that is there already, of this frame or one near it.
+    #[serde(default)]
+    preview: bool,
 }
 
-impl Size {
+impl Wanted {
     fn checked(&self) -> Result<Option<(usize, usize)>, Answer> {
         let allowed = |side: usize| (1..=LONGEST_SIDE).contains(&side);
         match (self.width, self.height) {
@@ -53,11 +57,11 @@ impl Size {
 pub async fn picture(
     State(app): State<Arc<App>>,
     place: Result<Path<(String, String, String)>, PathRejection>,
-    size: Result<Query<Size>, QueryRejection>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Response, Answer> {
     let Path((id, pair, side)) = place.map_err(|error| Answer::bad_request(error.body_text()))?;
-    let Query(size) = size.map_err(|error| Answer::bad_request(error.body_text()))?;
-    let size = size.checked()?;
+    let Query(wanted) = wanted.map_err(|error| Answer::bad_request(error.body_text()))?;
+    let size = wanted.checked()?;
     let pair: u64 = pair
         .parse()
         .map_err(|_| Answer::bad_request("invalid frame: must be the number of a frame, from 0"))?;
@@ -74,6 +78,11 @@ pub async fn picture(
     if entry.frames.is_some_and(|frames| pair >= frames) {
         return Err(Answer::not_found(format!("the video has no frame {pair}")));
     }
+    if wanted.preview {
+        let shared = Arc::clone(&app);
+        let found = blocking(move || preview(&shared, &entry, pair, side)).await;
+        return found.and_then(|found| found).map_err(|error| refusal(&error));
+    }
     let turn = app.viewer.turns.acquire().await;
     let shared = Arc::clone(&app);
     let leaving = Leaving::default();
@@ -87,6 +96,32 @@ pub async fn picture(
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     ];
     Ok((headers, large::Text::of(bytes)?).into_response())
+}
+
+/// Which frame of the file a small picture shows, if not the one that was asked for: how many frames later, or earlier.
+const FRAMES_OFF: HeaderName = HeaderName::from_static("x-visus-frames-off");
+
+/// The small picture, or an empty answer where there is none.
+fn preview(app: &App, entry: &Entry, pair: u64, side: usize) -> Result<Response, ToolError> {
+    let Some(store) = app.core.previews() else { return Ok(StatusCode::NO_CONTENT.into_response()) };
+    let subject = Subject::open(app, &entry.inputs[side])?;
+    let frame = frame_of(app, entry, pair)[side];
+    let Some((shown, jpeg)) = store.near(&subject.key, frame) else {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("image/jpeg")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+        (FRAMES_OFF, HeaderValue::from(shown as i64 - frame as i64)),
+    ];
+    Ok((headers, jpeg).into_response())
+}
+
+/// The frames of both files that make up a pair.
+fn frame_of(app: &App, entry: &Entry, pair: u64) -> [u64; 2] {
+    let steps = app.history.as_ref().and_then(|history| history.read_json(&entry.id, Stored::Result));
+    let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
+    steps.unwrap_or_default().at(pair)
 }
 
 /// A client that leaves ends the decoding of its picture.
@@ -170,8 +205,7 @@ impl Subject {
                 input.name
             )));
         }
-        let modified = facts.modified().ok().map_or(0, seconds);
-        let key = FileKey { path: opened.path.clone(), bytes: facts.len(), modified };
+        let key = FileKey::of(&opened.path, &opened.file).map_err(|error| ToolError::failed(&error))?;
         Ok(Self { key, video: Video::File { name: opened.path, file: opened.file } })
     }
 
@@ -198,9 +232,7 @@ fn shown(
     cancel: &Cancel,
 ) -> Result<Bytes, ToolError> {
     let subject = Subject::open(app, &entry.inputs[side])?;
-    let steps = app.history.as_ref().and_then(|history| history.read_json(&entry.id, Stored::Result));
-    let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
-    let frame = steps.unwrap_or_default().at(pair)[side];
+    let frame = frame_of(app, entry, pair)[side];
     let key = Key { file: subject.key.clone(), frame, size };
     app.viewer.picture(&key, || {
         let raw = raw_format(&entry.request);
@@ -252,7 +284,7 @@ mod tests {
 
     #[test]
     fn sizes_come_in_pairs() {
-        let checked = |width, height| Size { width, height }.checked();
+        let checked = |width, height| Wanted { width, height, preview: false }.checked();
         assert_eq!(checked(None, None).ok(), Some(None));
         assert_eq!(checked(Some(4), Some(2)).ok(), Some(Some((4, 2))));
         for (width, height) in [(Some(4), None), (Some(0), Some(1)), (Some(1), Some(LONGEST_SIDE + 1))] {

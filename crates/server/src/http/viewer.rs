@@ -1,7 +1,6 @@
 //! What is remembered between requests for pictures: those that were shown lately, and where the frames of files are.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
@@ -10,19 +9,12 @@ use visus_media::still::StillIndex;
 use visus_media::{Launch, Tools};
 
 use crate::ToolError;
+use crate::previews::FileKey;
 
 /// Files of which it is remembered where their frames are.
 const MOST_INDEXED: usize = 32;
 /// Pictures that are decoded at the same time.
 const AT_ONCE: usize = 4;
-
-/// A file in the state in which it was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileKey {
-    pub path: PathBuf,
-    pub bytes: u64,
-    pub modified: u64,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {

@@ -22,22 +22,25 @@ const SIZES: [(&str, usize, usize, u64); 4] =
 
 impl Clips {
     /// A scene with texture at all scales, and the same after coarse quantisation.
-    pub fn make(size: &str, depth: u8) -> Result<Self> {
+    ///
+    /// As many frames as are asked for: more than are made here are repetitions.
+    pub fn make(size: &str, depth: u8, frames: Option<u64>) -> Result<Self> {
         let named = |(name, width, height, _): &&(&str, usize, usize, u64)| {
             *name == size || format!("{width}x{height}") == size
         };
-        let Some((name, width, height, frames)) = SIZES.iter().find(named).copied() else {
+        let Some((name, width, height, usual)) = SIZES.iter().find(named).copied() else {
             let known: Vec<&str> = SIZES.iter().map(|(name, ..)| *name).collect();
             bail!("there is no size '{size}'; known: {}", known.join(", "));
         };
+        let frames = frames.unwrap_or(usual);
         let format = Format::new(width, height, Chroma::C420, depth)?;
         let folder = tempfile::tempdir().context("no temporary folder")?;
         let reference =
-            Clip::scene(format, frames, 77).distorted(Distortion::Noise { amplitude: 8, seed: 5 });
+            Clip::scene(format, frames.min(usual), 77).distorted(Distortion::Noise { amplitude: 8, seed: 5 });
         let distorted = reference.clone().distorted(Distortion::Blocking { step: 20 });
         eprintln!("visus: making {frames} frames of {format}");
-        write(&folder.path().join("ref.y4m"), &reference)?;
-        write(&folder.path().join("dis.y4m"), &distorted)?;
+        write(&folder.path().join("ref.y4m"), &reference, frames)?;
+        write(&folder.path().join("dis.y4m"), &distorted, frames)?;
         Ok(Self { name: format!("{name} {depth}-bit"), frames, folder })
     }
 
@@ -55,7 +58,9 @@ impl Clips {
     }
 }
 
-fn write(path: &Path, clip: &Clip) -> Result<()> {
+fn write(path: &Path, clip: &Clip, frames: u64) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-    write_y4m(BufWriter::new(file), clip.format(), (25, 1), clip.frames()).context("writing a clip")
+    let made: Vec<_> = clip.frames().collect();
+    let repeated = (0..frames).zip(made.iter().cycle()).map(|(_, frame)| frame);
+    write_y4m(BufWriter::new(file), clip.format(), (25, 1), repeated).context("writing a clip")
 }

@@ -4,7 +4,11 @@
 pub fn name() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let plural = if cores == 1 { "" } else { "s" };
-    format!("{}, {cores} core{plural}", processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned()))
+    format!("{}, {cores} core{plural}", processor_name())
+}
+
+pub fn processor_name() -> String {
+    processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
 /// The processor's name where the system tells (Linux on x86-64).

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use visus_metrics::Level;
-use visus_scoring::cpu;
+use visus_scoring::{BackendRequest, cpu};
 
 use super::clips::Clips;
 use super::subjects::Subject;
@@ -22,18 +22,22 @@ pub struct Cost {
     /// Processor seconds of all its threads.
     pub cpu: f64,
     pub wall: f64,
+    /// Frames per second while scoring, by the program's own report.
+    pub scoring_fps: Option<f64>,
     /// Peak memory; 0 where the system does not tell.
     pub peak_kib: u64,
 }
 
 impl Cost {
-    pub const HIGHEST: Self = Self { cpu: f64::INFINITY, wall: f64::INFINITY, peak_kib: u64::MAX };
+    pub const HIGHEST: Self =
+        Self { cpu: f64::INFINITY, wall: f64::INFINITY, scoring_fps: None, peak_kib: u64::MAX };
 
-    /// The lower of each figure.
-    pub fn lower(self, other: Self) -> Self {
+    /// The better of each figure.
+    pub fn better(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.min(other.cpu),
             wall: self.wall.min(other.wall),
+            scoring_fps: self.scoring_fps.into_iter().chain(other.scoring_fps).reduce(f64::max),
             peak_kib: self.peak_kib.min(other.peak_kib),
         }
     }
@@ -45,6 +49,7 @@ pub struct Program {
     path: PathBuf,
     pub version: String,
     pub level: String,
+    pub backend: BackendRequest,
     threads: u16,
     is_peer: bool,
 }
@@ -56,12 +61,18 @@ impl Program {
         let best = cpu::from_environment()?;
         let level = args.level.map_or(best, |wanted| best.lowered_to(wanted));
         let level = level.name().to_owned();
-        Ok(Self { path, version: crate::VERSION.to_owned(), level, threads: args.threads, is_peer: false })
+        let (version, backend) = (crate::VERSION.to_owned(), args.backend.clone());
+        Ok(Self { path, version, level, backend, threads: args.threads, is_peer: false })
     }
 
-    /// The same held to plain kernels.
-    pub fn plain(&self) -> Self {
-        Self { level: Level::Scalar.name().to_owned(), ..self.clone() }
+    /// What the answer is checked with: the CPU's plain kernels; for a device the CPU with all its cores, since its clips are long.
+    pub fn check(&self) -> Self {
+        if self.backend == BackendRequest::Cpu {
+            return Self { level: Level::Scalar.name().to_owned(), ..self.clone() };
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = u16::try_from(cores).unwrap_or(u16::MAX);
+        Self { backend: BackendRequest::Cpu, threads, ..self.clone() }
     }
 
     /// A `vmaf` tool, held to the same instructions.
@@ -72,7 +83,16 @@ impl Program {
             .with_context(|| format!("cannot run {}", path.display()))?;
         let version = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let level = args.level.map_or("best", |level| level.name()).to_owned();
-        Ok(Self { path, version, level, threads: args.threads, is_peer: true })
+        let backend = BackendRequest::Cpu;
+        Ok(Self { path, version, level, backend, threads: args.threads, is_peer: true })
+    }
+
+    /// What computes: the CPU at its level, or a device.
+    pub fn kernels(&self) -> String {
+        match self.backend {
+            BackendRequest::Cpu => self.level.clone(),
+            _ => format!("{}, {}", self.backend, self.level),
+        }
     }
 
     fn command(&self, subject: &Subject, clips: &Clips) -> Command {
@@ -86,7 +106,7 @@ impl Program {
         } else {
             command.arg("score").arg(clips.reference()).arg(clips.distorted()).args(subject.ours());
             command
-                .args(["-q", "-t", &self.threads.to_string()])
+                .args(["-q", "-t", &self.threads.to_string(), "--backend", &self.backend.to_string()])
                 .arg(format!("--json={}", clips.report().display()));
             command.env(cpu::VARIABLE, &self.level);
         }
@@ -106,8 +126,7 @@ impl Program {
     /// The mean of every column.
     pub fn answer(&self, subject: &Subject, clips: &Clips) -> Result<Answer> {
         self.run(subject, clips)?;
-        let text = std::fs::read_to_string(clips.report()).context("reading a report")?;
-        let report: serde_json::Value = serde_json::from_str(&text).context("reading a report")?;
+        let report = report(clips)?;
         let pooled = report["pooled_metrics"].as_object().context("a report without pooled metrics")?;
         Ok(pooled
             .iter()
@@ -128,15 +147,32 @@ impl Program {
         if !status.success() {
             bail!("{} failed on {}: {status} {words}", self.path.display(), subject.name);
         }
-        Ok(Cost { cpu: children_seconds()? - before, wall, peak_kib })
+        let scoring_fps = report(clips)?["fps"].as_f64();
+        Ok(Cost { cpu: children_seconds()? - before, wall, scoring_fps, peak_kib })
     }
+}
+
+/// The report of the last run.
+fn report(clips: &Clips) -> Result<serde_json::Value> {
+    let text = std::fs::read_to_string(clips.report()).context("reading a report")?;
+    serde_json::from_str(&text).context("reading a report")
 }
 
 /// Processor seconds of all children that have ended.
 #[cfg(unix)]
 fn children_seconds() -> Result<f64> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("processor time of children")?;
+    seconds_of(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)
+}
+
+/// Processor seconds of this process.
+#[cfg(unix)]
+pub fn own_seconds() -> Result<f64> {
+    seconds_of(nix::sys::resource::UsageWho::RUSAGE_SELF)
+}
+
+#[cfg(unix)]
+fn seconds_of(whose: nix::sys::resource::UsageWho) -> Result<f64> {
+    let usage = nix::sys::resource::getrusage(whose).context("processor time")?;
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
 }
@@ -146,6 +182,11 @@ fn children_seconds() -> Result<f64> {
 fn children_seconds() -> Result<f64> {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     Ok(START.get_or_init(Instant::now).elapsed().as_secs_f64())
+}
+
+#[cfg(not(unix))]
+pub fn own_seconds() -> Result<f64> {
+    children_seconds()
 }
 
 /// Waits for the end and watches the peak of memory, which only ever grows, until then.

@@ -2,9 +2,10 @@
 //!
 //! Ours and the peer's runs alternate, each as a process of its own on the same files, and the smallest figure of many
 //! counts: machines are shared and noisy. Before anything is timed, the answer must be that of the plain kernels and of
-//! the peer.
+//! the peer. A device is measured the same way (`--backend`), and its answer must be the CPU's.
 
 mod clips;
+mod gate;
 mod machine;
 mod measure;
 mod subjects;
@@ -32,6 +33,10 @@ struct Row {
 }
 
 impl Row {
+    fn title(&self) -> String {
+        format!("{} {}", self.clips, self.subject)
+    }
+
     /// How many times the peer's processor time.
     fn ratio(&self) -> Option<f64> {
         self.peer.map(|peer| peer.cpu / self.ours.cpu)
@@ -41,6 +46,7 @@ impl Row {
         let cost = |cost: &Cost| CostReport {
             cpu_ms_per_frame: 1000.0 * cost.cpu / self.frames as f64,
             wall_s: cost.wall,
+            scoring_fps: cost.scoring_fps,
             peak_kib: cost.peak_kib,
         };
         RowReport {
@@ -59,13 +65,14 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let peer = peer.map(|path| Program::peer(path, args)).transpose()?;
     let ours = Program::ours(args)?;
     let subjects = chosen(args)?;
+    let mut yardstick = args.gate.is_some().then(gate::Yardstick::new);
     let mut rows = Vec::new();
     for size in &args.sizes {
         for depth in &args.depths {
-            let clips = Clips::make(size, *depth)?;
+            let clips = Clips::make(size, *depth, args.frames)?;
             for subject in &subjects {
                 eprintln!("visus: {} {}", clips.name, subject.name);
-                rows.push(measure_row(subject, &clips, &ours, peer.as_ref(), args.rounds)?);
+                rows.push(measure_row(subject, &clips, &ours, peer.as_ref(), args.rounds, &mut yardstick)?);
             }
         }
     }
@@ -74,6 +81,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
             machine: machine::name(),
             visus: crate::VERSION.to_owned(),
             cpu_level: ours.level.clone(),
+            backend: ours.backend.to_string(),
             peer: peer.as_ref().map(|peer| peer.version.clone()),
             threads: args.threads,
             rounds: args.rounds,
@@ -82,7 +90,11 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         std::fs::write(path, format!("{report:#}\n"))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    print_all(&table::markdown(&rows, &ours, peer.as_ref(), args))
+    print_all(&table::markdown(&rows, &ours, peer.as_ref(), args))?;
+    if let (Some(path), Some(yardstick)) = (&args.gate, &yardstick) {
+        print_all(&gate::check(&rows, yardstick, &ours.kernels(), path, args.keep)?)?;
+    }
+    Ok(())
 }
 
 fn chosen(args: &BenchArgs) -> Result<Vec<&'static Subject>> {
@@ -103,11 +115,13 @@ fn measure_row(
     ours: &Program,
     peer: Option<&Program>,
     rounds: u32,
+    yardstick: &mut Option<gate::Yardstick>,
 ) -> Result<Row> {
     let peer = peer.filter(|_| subject.at_peer);
     let answer = ours.answer(subject, clips)?;
-    if ours.plain().answer(subject, clips)? != answer {
-        bail!("{}: {} kernels answer otherwise than plain ones; nothing is timed", subject.name, ours.level);
+    if ours.check().answer(subject, clips)? != answer {
+        let (name, with) = (subject.name, ours.kernels());
+        bail!("{name}: the answer with {with} differs from the CPU's; nothing is timed");
     }
     if let Some(peer) = peer {
         check_same(subject.name, &answer, &peer.answer(subject, clips)?)?;
@@ -120,9 +134,12 @@ fn measure_row(
         peer: None,
     };
     for _ in 0..rounds {
-        row.ours = row.ours.lower(ours.run(subject, clips)?);
+        if let Some(yardstick) = yardstick {
+            yardstick.measure()?;
+        }
+        row.ours = row.ours.better(ours.run(subject, clips)?);
         if let Some(peer) = peer {
-            row.peer = Some(row.peer.unwrap_or(Cost::HIGHEST).lower(peer.run(subject, clips)?));
+            row.peer = Some(row.peer.unwrap_or(Cost::HIGHEST).better(peer.run(subject, clips)?));
         }
     }
     Ok(row)

@@ -14,12 +14,12 @@ pub fn markdown(rows: &[Row], ours: &Program, peer: Option<&Program>, args: &Ben
         text,
         "{} ({}){peer_name}, {} thread{plural} on {}, processor time per frame, lowest of {} runs\n",
         ours.version,
-        ours.level,
+        ours.kernels(),
         args.threads,
         machine::name(),
         args.rounds
     );
-    text.push_str("| clips | what | visus ms | fps | MiB | peer ms | peer MiB | ratio |\n|---|---|---|---|---|---|---|---|\n");
+    text.push_str("| clips | what | visus ms | fps | while scoring | MiB | peer ms | peer MiB | ratio |\n|---|---|---|---|---|---|---|---|---|\n");
     for row in rows {
         let _ = writeln!(text, "{}", line(row));
     }
@@ -32,11 +32,12 @@ fn line(row: &Row) -> String {
     let mebibytes = |cost: &Cost| format!("{:.0}", cost.peak_kib as f64 / 1024.0);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     format!(
-        "| {} | {} | {} | {:.1} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {:.1} | {} | {} | {} | {} | {} |",
         row.clips,
         row.subject,
         milliseconds(&row.ours),
         frames / row.ours.wall,
+        or_dash(row.ours.scoring_fps.map(|fps| format!("{fps:.1}"))),
         mebibytes(&row.ours),
         or_dash(row.peer.as_ref().map(milliseconds)),
         or_dash(row.peer.as_ref().map(mebibytes)),

@@ -12,6 +12,7 @@ mod api;
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_uint, c_ulong, c_void};
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use visus_video::{Chroma, Format, RemotePicture};
 use super::driver::{Context, Event, Stream};
 use super::kernels::Kernels;
 use super::picture::{PictureStock, Surface};
-use crate::decoder::{VideoCodec, VideoDecoder};
+use crate::decoder::{VideoCodec, VideoDecoder, VideoStream};
+use crate::engines::Engines;
 use crate::error::DeviceError;
 use api::{
     Api, Caps, CreateInfo, DecodeStatus, DecoderHandle, DisplayInfo, MapParameters, Packet, ParserHandle,
@@ -54,8 +56,63 @@ fn codec_number(codec: VideoCodec) -> c_int {
     }
 }
 
+/// Names how many engines share a stream, instead of what is found best.
+const ENGINES_VARIABLE: &str = "VISUS_DECODERS";
+/// Engines that one stream takes, at most: there are two inputs, and others may use the device.
+const MOST_ENGINES: usize = 3;
+/// Pictures for every engine of a stream: to set up a decoder takes the driver 0.4 s of processor time.
+const PICTURES_PER_ENGINE: u64 = 3000;
+/// Bytes of pictures that wait for their turn, of one stream: at most so many, and this share of the free memory.
+const MOST_WAITING: usize = 2 << 30;
+const WAITING_SHARE: usize = 32;
+/// Pictures that an engine may be ahead, at least and at most.
+const AHEAD: RangeInclusive<usize> = 4..=256;
+
+/// A decoder for a stream: on several engines, where the device has them and the stream can be cut.
+pub fn open(
+    context: &Context,
+    kernels: &Arc<Kernels>,
+    stream: &VideoStream,
+) -> Result<Box<dyn VideoDecoder>> {
+    let VideoStream { codec, format, pictures } = *stream;
+    let api = Api::get().map_err(refused)?;
+    context.make_current()?;
+    check_format(&format)?;
+    let present = usize::from(check_caps(api, codec, &format)?);
+    let open = || Nvdec::open(api, context, kernels, codec, &format);
+    let engines = match pictures.filter(|_| codec.is_byte_stream()) {
+        Some(pictures) => wanted_engines()?.unwrap_or_else(|| best_engines(present, pictures)),
+        None => 1,
+    };
+    if engines < 2 {
+        return Ok(Box::new(open()?));
+    }
+    let decoders = (0..engines).map(|_| Ok(Box::new(open()?) as Box<dyn VideoDecoder>));
+    let decoders = decoders.collect::<Result<Vec<_>>>()?;
+    let memory = (context.free_memory()? / WAITING_SHARE).min(MOST_WAITING);
+    let picture = format.width() * format.height() * 3 / 2 * format.sample_bytes();
+    let room = (memory / decoders.len() / picture).clamp(*AHEAD.start(), *AHEAD.end());
+    Ok(Box::new(Engines::new(codec, decoders, room)?))
+}
+
+/// Leaves engines to the other input, and does not set up more than pay.
+fn best_engines(present: usize, pictures: u64) -> usize {
+    let paying = usize::try_from(pictures / PICTURES_PER_ENGINE).unwrap_or(usize::MAX);
+    (present / 2).min(paying).clamp(1, MOST_ENGINES)
+}
+
+fn wanted_engines() -> Result<Option<usize>> {
+    let Some(word) = std::env::var_os(ENGINES_VARIABLE).filter(|word| !word.is_empty()) else {
+        return Ok(None);
+    };
+    match word.to_string_lossy().parse() {
+        Ok(engines @ 1..=16) => Ok(Some(engines)),
+        _ => Err(refused(format!("{ENGINES_VARIABLE} is '{}', not a number from 1 to 16", word.display()))),
+    }
+}
+
 /// A decoder of one stream.
-pub struct Nvdec {
+struct Nvdec {
     api: &'static Api,
     parser: ParserHandle,
     /// What the callbacks work on: a box of ours that no reference is held to while the parser runs.
@@ -84,17 +141,14 @@ struct Inner {
 }
 
 impl Nvdec {
-    /// A decoder for pictures of this format, if the device has one.
-    pub fn open(
+    /// A decoder for pictures of this format.
+    fn open(
+        api: &'static Api,
         context: &Context,
         kernels: &Arc<Kernels>,
         codec: VideoCodec,
         format: &Format,
     ) -> Result<Self> {
-        let api = Api::get().map_err(refused)?;
-        context.make_current()?;
-        check_format(format)?;
-        check_caps(api, codec, format)?;
         let inner = Box::new(Inner {
             api,
             context: context.clone(),
@@ -110,8 +164,15 @@ impl Nvdec {
             failed: None,
         });
         let inner = Box::into_raw(inner);
+        let mut nvdec = Self { api, parser: ptr::null_mut(), inner, ended: false };
+        nvdec.create_parser()?;
+        Ok(nvdec)
+    }
+
+    fn create_parser(&mut self) -> Result<()> {
         let mut parameters = ParserParameters {
-            codec: codec_number(codec),
+            // SAFETY: the box is alive; only its codec is read.
+            codec: codec_number(unsafe { (*self.inner).codec }),
             // The sequence's answer takes its place.
             surfaces: 1,
             clock_rate: 0,
@@ -120,7 +181,7 @@ impl Nvdec {
             display_delay: DELAY,
             flags: 0,
             reserved1: [0; 4],
-            user: inner.cast::<c_void>(),
+            user: self.inner.cast::<c_void>(),
             on_sequence,
             on_decode,
             on_display,
@@ -128,10 +189,17 @@ impl Nvdec {
             reserved2: [ptr::null_mut(); 5],
             more: ptr::null_mut(),
         };
-        let mut nvdec = Self { api, parser: ptr::null_mut(), inner, ended: false };
-        // SAFETY: the parameters are complete; `inner` lives until the parser is destroyed in `drop`.
-        check("create a parser", unsafe { (api.create_parser)(&raw mut nvdec.parser, &raw mut parameters) })?;
-        Ok(nvdec)
+        // SAFETY: the parameters are complete; `inner` lives until the parser is destroyed.
+        let status = unsafe { (self.api.create_parser)(&raw mut self.parser, &raw mut parameters) };
+        check("create a parser", status)
+    }
+
+    fn destroy_parser(&mut self) {
+        let parser = std::mem::replace(&mut self.parser, ptr::null_mut());
+        if !parser.is_null() {
+            // SAFETY: created in `create_parser` and destroyed once.
+            let _ = unsafe { (self.api.destroy_parser)(parser) };
+        }
     }
 
     fn parse(&mut self, data: &[u8], flags: c_ulong) -> Result<()> {
@@ -165,20 +233,28 @@ impl VideoDecoder for Nvdec {
         self.parse(&[], api::END_OF_STREAM)
     }
 
-    fn next(&mut self) -> Option<Arc<dyn RemotePicture>> {
+    fn next(&mut self) -> Result<Option<Arc<dyn RemotePicture>>> {
         // SAFETY: the box is alive, and no callback runs outside of `parse`.
-        unsafe { (*self.inner).pictures.pop_front() }
+        Ok(unsafe { (*self.inner).pictures.pop_front() })
+    }
+
+    /// Another parser; decoder and surfaces stay.
+    fn restart(&mut self) -> Result<()> {
+        // SAFETY: the box is alive; this reference ends with the statement.
+        unsafe { (*self.inner).context.clone() }.make_current()?;
+        self.destroy_parser();
+        self.ended = false;
+        self.create_parser()
     }
 }
 
 impl Drop for Nvdec {
     fn drop(&mut self) {
-        // SAFETY: made in `open` and freed once; the parser is destroyed before what its callbacks work on.
+        // SAFETY: the box is alive.
+        let _ = unsafe { (*self.inner).context.make_current() };
+        self.destroy_parser();
+        // SAFETY: made in `open` and freed once, after the parser whose callbacks work on it.
         unsafe {
-            let _ = (*self.inner).context.make_current();
-            if !self.parser.is_null() {
-                let _ = (self.api.destroy_parser)(self.parser);
-            }
             let inner = Box::from_raw(self.inner);
             if let Some(decoder) = inner.decoder {
                 let _ = (self.api.destroy_decoder)(decoder);
@@ -198,7 +274,8 @@ fn check_format(format: &Format) -> Result<()> {
     Ok(())
 }
 
-fn check_caps(api: &Api, codec: VideoCodec, format: &Format) -> Result<()> {
+/// The number of engines that decode such a stream.
+fn check_caps(api: &Api, codec: VideoCodec, format: &Format) -> Result<u8> {
     let depth = format.depth();
     let mut caps = Caps {
         codec: codec_number(codec),
@@ -222,7 +299,7 @@ fn check_caps(api: &Api, codec: VideoCodec, format: &Format) -> Result<()> {
         let least = format!("{}x{}", caps.min_width, caps.min_height);
         return Err(refused(format!("the device decodes {codec} from {least} on, not {width}x{height}")));
     }
-    Ok(())
+    Ok(caps.engines)
 }
 
 fn surface_format(depth: u8) -> c_int {
@@ -413,4 +490,18 @@ extern "C" fn on_display(user: *mut c_void, shown: *const DisplayInfo) -> c_int 
     }
     // SAFETY: the parser gives a complete structure, valid within the call.
     called(user, |inner| inner.display(unsafe { &*shown }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_shared_where_it_pays() {
+        assert_eq!(best_engines(7, 100), 1);
+        assert_eq!(best_engines(7, 6_000), 2);
+        assert_eq!(best_engines(7, 170_000), 3);
+        assert_eq!(best_engines(2, 170_000), 1);
+        assert_eq!(best_engines(0, 170_000), 1);
+    }
 }

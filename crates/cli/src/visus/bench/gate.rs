@@ -1,0 +1,136 @@
+//! Whether anything got slower: figures are kept as multiples of a fixed kernel that is measured in the same run, so that they
+//! mean something on a busy machine and on another one of the same kind.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use visus_metrics::FixedKernel;
+
+use super::measure::own_seconds;
+use super::{Row, machine};
+
+/// How much slower is too slow: shares of machines that are shared differ by a few per cent.
+const MOST_SLOWER: f64 = 0.05;
+
+/// Kept figures, by machine and CPU level.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Figures(BTreeMap<String, BTreeMap<String, f64>>);
+
+impl Figures {
+    fn read(path: &Path) -> Result<Self> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => {
+                serde_json::from_str(&text).with_context(|| format!("{} holds no figures", path.display()))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).context("figures as JSON")?;
+        std::fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// The fixed kernel's processor seconds, least of all measurements.
+#[derive(Debug)]
+pub struct Yardstick {
+    kernel: FixedKernel,
+    least: f64,
+}
+
+/// Passes of the kernel: about as long as a short run.
+const PASSES: usize = 24;
+
+impl Yardstick {
+    pub fn new() -> Self {
+        Self { kernel: FixedKernel::new(), least: f64::INFINITY }
+    }
+
+    pub fn measure(&mut self) -> Result<()> {
+        let before = own_seconds()?;
+        for _ in 0..PASSES {
+            self.kernel.pass();
+        }
+        self.least = self.least.min(own_seconds()? - before);
+        Ok(())
+    }
+}
+
+/// Compares with the figures that were kept, and keeps these instead if they are to be kept. An error names what got slower.
+pub fn check(rows: &[Row], yardstick: &Yardstick, level: &str, path: &Path, keep: bool) -> Result<String> {
+    let mut figures = Figures::read(path)?;
+    let machine = format!("{}, {level}", machine::processor_name());
+    let now = rows.iter().map(|row| (row.title(), row.ours.cpu / row.frames as f64 / yardstick.least));
+    let now: BTreeMap<String, f64> = now.collect();
+    let known = figures.0.get(&machine).cloned().unwrap_or_default();
+    let (text, slower) = compare(&now, &known, &machine);
+    if keep {
+        figures.0.entry(machine).or_default().extend(now);
+        figures.write(path)?;
+        return Ok(format!("{text}The figures are kept in {}.\n", path.display()));
+    }
+    if !slower.is_empty() {
+        bail!("{text}slower than before: {}", slower.join(", "));
+    }
+    Ok(text)
+}
+
+/// A table, and what got slower.
+fn compare(
+    now: &BTreeMap<String, f64>,
+    known: &BTreeMap<String, f64>,
+    machine: &str,
+) -> (String, Vec<String>) {
+    let mut text = format!("Against kept figures of {machine}, in units of the fixed kernel\n\n");
+    text.push_str("| what | kept | now | change |\n|---|---|---|---|\n");
+    let mut slower = Vec::new();
+    for (name, figure) in now {
+        let Some(before) = known.get(name) else {
+            let _ = writeln!(text, "| {name} | - | {figure:.4} | new |");
+            continue;
+        };
+        let change = figure / before - 1.0;
+        let _ = writeln!(text, "| {name} | {before:.4} | {figure:.4} | {:+.1} % |", 100.0 * change);
+        if change > MOST_SLOWER {
+            slower.push(format!("{name} ({:+.1} %)", 100.0 * change));
+        }
+    }
+    text.push('\n');
+    (text, slower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(list: &[(&str, f64)]) -> BTreeMap<String, f64> {
+        list.iter().map(|(name, figure)| ((*name).to_owned(), *figure)).collect()
+    }
+
+    #[test]
+    fn what_got_slower_is_named() {
+        let known = figures(&[("vif", 1.0), ("adm", 1.0), ("motion", 1.0)]);
+        let now = figures(&[("vif", 1.04), ("adm", 1.06), ("motion", 0.5), ("psnr", 1.0)]);
+        let (text, slower) = compare(&now, &known, "a machine");
+        assert_eq!(slower, ["adm (+6.0 %)"]);
+        assert!(text.contains("| motion | 1.0000 | 0.5000 | -50.0 % |"), "{text}");
+        assert!(text.contains("| psnr | - | 1.0000 | new |"), "{text}");
+    }
+
+    #[test]
+    fn figures_survive_being_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("figures.json");
+        let mut kept = Figures::read(&path).unwrap();
+        kept.0.insert("a machine".to_owned(), figures(&[("vif", 1.5)]));
+        kept.write(&path).unwrap();
+        assert_eq!(Figures::read(&path).unwrap().0, kept.0);
+        std::fs::write(&path, "[]").unwrap();
+        assert!(Figures::read(&path).is_err());
+    }
+}
