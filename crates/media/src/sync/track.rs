@@ -68,20 +68,36 @@ impl Place {
         is_steady.then_some(Self { at: nearest as f32 + fraction, variance })
     }
 
-    /// What the change of lateness says against a pair with frame `now` of the reference, behind a pair of the frame before,
-    /// whose place is `earlier`, with frame `before`.
-    pub fn step(&self, now: i32, earlier: &Self, before: i32) -> Option<f32> {
-        let (late, was) = (self.at - now as f32, earlier.at - before as f32);
-        let variance = 0.5 * (1.0 - KEPT * KEPT) * (self.variance + earlier.variance);
-        let change = late - KEPT * was;
-        let near = late.abs() < NEAR && was.abs() < NEAR;
-        near.then(|| (STEP_WEIGHT * 0.5 * change * change / variance).min(STEP_CAP))
+    /// The frames of the reference around it.
+    fn around(&self) -> [i32; 2] {
+        [self.at.floor() as i32, self.at.ceil() as i32]
     }
 
-    /// What it says against a pair with a frame of the reference; `None` where that is too far away to tell.
+    /// What the change of lateness says against a pair with frame `now` of the reference, behind a pair of the frame before,
+    /// whose place is `earlier`, with frame `before`: beyond what it says against the best of all such pairs.
+    pub fn step(&self, now: i32, earlier: &Self, before: i32) -> Option<f32> {
+        let near = |place: &Self, at: i32| (place.at - at as f32).abs() < NEAR;
+        let (befores, nows) = (earlier.around(), self.around());
+        let all =
+            befores.iter().flat_map(|before| nows.iter().map(|now| self.change(*now, earlier, *before)));
+        let least = all.fold(f32::MAX, f32::min);
+        let change = self.change(now, earlier, before);
+        (near(self, now) && near(earlier, before)).then(|| (change - least).clamp(0.0, STEP_CAP))
+    }
+
+    fn change(&self, now: i32, earlier: &Self, before: i32) -> f32 {
+        let (late, was) = (self.at - now as f32, earlier.at - before as f32);
+        let variance = 0.5 * (1.0 - KEPT * KEPT) * (self.variance + earlier.variance);
+        STEP_WEIGHT * 0.5 * (late - KEPT * was).powi(2) / variance
+    }
+
+    /// What it says against a pair with a frame of the reference, beyond what it says against the nearest; `None` where that is
+    /// too far away to tell.
     pub fn against(&self, reference: i32) -> Option<f32> {
         let away = self.at - reference as f32;
-        (away.abs() < NEAR).then(|| (WEIGHT * 0.5 * away * away / self.variance).min(CAP))
+        let least = self.at - self.at.round();
+        let beyond = (away * away - least * least) / self.variance;
+        (away.abs() < NEAR).then(|| (WEIGHT * 0.5 * beyond).min(CAP))
     }
 }
 
