@@ -199,11 +199,15 @@ struct Totals {
 
 impl Totals {
     fn add_band(&mut self, lines: &Lines, grid: &Grid, sums: &mut [CellSums]) {
+        let per_cell = grid.cell / LANES;
+        let [reference, distorted] = &lines.rows;
         for (column, cell) in sums.iter_mut().enumerate() {
-            let at = column * grid.cell;
-            let errors = cell.add(&lines.rows, at..at + grid.cell);
-            for (sum, error) in self.field_error.iter_mut().zip(errors) {
-                *sum += error;
+            for part in 0..per_cell {
+                let at = column * grid.cell + part * LANES;
+                for line in 0..LINES {
+                    let error = cell.add(chunk(&reference[line], at), chunk(&distorted[line], at));
+                    self.field_error[line % 2] += i64::from(error);
+                }
             }
         }
         self.field_count += (LINES / 2 * grid.columns * grid.cell) as i64;
@@ -222,7 +226,6 @@ impl Totals {
     /// Second differences of one picture row, its first and last samples left out.
     #[inline(always)]
     fn add_detail(&mut self, rows: &[[Vec<i16>; LINES]; 2], line: usize, end: usize) {
-        let (mut across, mut down) = (Products::new(&mut self.across), Products::new(&mut self.down));
         let mut at = LANES;
         while at + 2 * LANES <= end {
             let [r, d] = [0, 1].map(|side| {
@@ -234,19 +237,16 @@ impl Totals {
                 };
                 (second(left, right), second(above, below))
             });
-            across.add(&r.0, &d.0);
-            down.add(&r.1, &d.1);
+            add_products(&mut self.across, &r.0, &d.0);
+            add_products(&mut self.down, &r.1, &d.1);
             self.detail_count += LANES as i64;
             at += LANES;
         }
-        across.finish();
-        down.finish();
     }
 
     /// Second differences of pairs of samples, summed over two rows so that grain counts less.
     #[inline(always)]
     fn add_middle(&mut self, rows: &[[Vec<i16>; LINES]; 2], end: usize) {
-        let mut middle = Products::new(&mut self.middle);
         let mut at = LANES;
         while at + 2 * LANES <= end {
             let [r, d] = [0, 1].map(|side| {
@@ -259,11 +259,10 @@ impl Totals {
                 let second: [i16; LANES] = std::array::from_fn(|i| (2 * here[i] - left[i] - right[i]) / 2);
                 second
             });
-            middle.add(&r, &d);
+            add_products(&mut self.middle, &r, &d);
             self.middle_count += LANES as i64;
             at += LANES;
         }
-        middle.finish();
     }
 
     /// Steps from sample to sample in one picture row, by their place in a block of eight.
@@ -326,85 +325,31 @@ fn chunk(row: &[i16], at: usize) -> &[i16; LANES] {
     row[at..at + LANES].try_into().unwrap_or(&[0; LANES])
 }
 
-/// Sums of products of two rows, lane by lane: lanes are added up now and then, not for every few samples.
-struct Products<'a> {
-    totals: &'a mut [i64; 3],
-    lanes: [[i32; LANES]; 3],
-    added: u32,
-}
-
-/// Products that a lane holds: each is below 2²⁴, the square of twice the difference of two 10-bit samples.
-const MOST_PRODUCTS: u32 = 64;
-
-impl<'a> Products<'a> {
-    #[inline(always)]
-    fn new(totals: &'a mut [i64; 3]) -> Self {
-        Self { totals, lanes: [[0; LANES]; 3], added: 0 }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, a: &[i16; LANES], b: &[i16; LANES]) {
-        add_lanes(&mut self.lanes[0], a, a);
-        add_lanes(&mut self.lanes[1], b, b);
-        add_lanes(&mut self.lanes[2], a, b);
-        self.added += 1;
-        if self.added == MOST_PRODUCTS {
-            self.finish();
-        }
-    }
-
-    #[inline(always)]
-    fn finish(&mut self) {
-        for (total, lanes) in self.totals.iter_mut().zip(&mut self.lanes) {
-            *total += sum_lanes(lanes);
-            *lanes = [0; LANES];
-        }
-        self.added = 0;
-    }
-}
-
 #[inline(always)]
-fn add_lanes(sums: &mut [i32; LANES], a: &[i16; LANES], b: &[i16; LANES]) {
-    for i in 0..LANES {
-        sums[i] += i32::from(a[i]) * i32::from(b[i]);
-    }
-}
-
-#[inline(always)]
-fn sum_lanes(lanes: &[i32; LANES]) -> i64 {
-    lanes.iter().map(|lane| i64::from(*lane)).sum()
+fn add_products(sums: &mut [i64; 3], a: &[i16; LANES], b: &[i16; LANES]) {
+    let dot = |a: &[i16; LANES], b: &[i16; LANES]| -> i32 {
+        (0..LANES).map(|i| i32::from(a[i]) * i32::from(b[i])).sum()
+    };
+    sums[0] += i64::from(dot(a, a));
+    sums[1] += i64::from(dot(b, b));
+    sums[2] += i64::from(dot(a, b));
 }
 
 impl CellSums {
-    /// Adds the samples of a cell, of both pictures, and gives the sums of their squared differences in even and odd rows.
+    /// Adds a few samples of both pictures and gives the sum of their squared differences.
     #[inline(always)]
-    fn add(&mut self, rows: &[[Vec<i16>; LINES]; 2], columns: std::ops::Range<usize>) -> [i64; 2] {
-        let mut levels = [[0i16; LANES]; 2];
-        // Squares of both and products of even rows, then of odd ones. A lane gets at most 32 squares of 10 bits.
-        let mut lanes = [[[0i32; LANES]; 3]; 2];
-        for line in 0..LINES {
-            for at in columns.clone().step_by(LANES) {
-                let [a, b] = [0, 1].map(|side| chunk(&rows[side][line], at));
-                for i in 0..LANES {
-                    levels[0][i] += a[i];
-                    levels[1][i] += b[i];
-                }
-                let [aa, bb, ab] = &mut lanes[line % 2];
-                add_lanes(aa, a, a);
-                add_lanes(bb, b, b);
-                add_lanes(ab, a, b);
-            }
-        }
-        for side in 0..2 {
-            self.sum[side] += levels[side].iter().map(|level| i32::from(*level)).sum::<i32>();
-        }
-        let fields = lanes.map(|lanes| lanes.map(|lanes| sum_lanes(&lanes)));
-        for [aa, bb, ab] in fields {
-            self.square[0] += aa;
-            self.square[1] += bb;
-            self.product += ab;
-        }
-        fields.map(|[aa, bb, ab]| aa + bb - 2 * ab)
+    fn add(&mut self, a: &[i16; LANES], b: &[i16; LANES]) -> i32 {
+        let dot = |a: &[i16; LANES], b: &[i16; LANES]| -> i32 {
+            (0..LANES).map(|i| i32::from(a[i]) * i32::from(b[i])).sum()
+        };
+        let sum = |a: &[i16; LANES]| -> i32 { a.iter().map(|sample| i32::from(*sample)).sum() };
+        let (aa, bb, ab) = (dot(a, a), dot(b, b), dot(a, b));
+        self.sum[0] += sum(a);
+        self.sum[1] += sum(b);
+        self.square[0] += i64::from(aa);
+        self.square[1] += i64::from(bb);
+        self.product += i64::from(ab);
+        aa + bb - 2 * ab
     }
 }
 
