@@ -49,6 +49,10 @@ def test_options_are_those_of_the_command_line(clips: Path) -> None:
     every_third = visus.score(*pair, models=None, metrics="psnr", subsample=3)
     same_report(every_third, [*pair, "-m", "none", "-f", "psnr", "--subsample", 3])
     assert every_third.name == "psnr_y"
+    cropped = visus.score(*pair, input=["crop=64x48+16+8", "fps=30"], detectors=True)
+    same_report(cropped, [*pair, "--crop", "64x48+16+8", "--fps", 30, "--detectors"])
+    with pytest.raises(visus.RequestError, match="unknown input option 'zoom'"):
+        visus.score(*pair, input="zoom=2")
 
 
 def test_raw_video_needs_a_format(clips: Path, tmp_path: Path, pictures: object) -> None:

@@ -84,12 +84,20 @@ def test_a_search(short: Path, tmp_path: Path) -> None:
     for error, call in [
         (visus.RequestError, lambda: visus.search(short, 85, "libx999")),
         (visus.RequestError, lambda: visus.search(short, 850)),
+        (visus.RequestError, lambda: visus.search(short, ["mean=85", "cambi=5"])),
         (visus.RequestError, lambda: visus.search(short, 85, pool="best")),
         (visus.VideoError, lambda: visus.search("gone.mp4", 85)),
         (TypeError, lambda: visus.search(short, 85, presett="slow")),
     ]:
         with pytest.raises(error):
             call()
+
+
+def test_a_search_with_several_targets(short: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"preset": "ultrafast", "cache_dir": tmp_path / "cache", "step": 0.5}
+    answer = visus.search(short, ["mean=70", "p5=60", "psnr=20"], **options)
+    assert answer.ok and [goal["goal"] for goal in answer.goals] == ["mean=70", "p5=60", "psnr.mean=20"]
+    assert all(goal["met"] for goal in answer.goals)
 
 
 def test_a_comparison(short: Path, tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ FILE_OPTIONS: dict[str, Any] = {
     "force": False,
     "hwaccel": None,
     "timeout": None,
+    "input": (),
+    "detectors": None,
 }
 
 
@@ -58,6 +60,7 @@ def file_options(given: dict[str, Any]) -> dict[str, Any]:
     options = {**FILE_OPTIONS, **given}
     if options["format"] is not None:
         options["format"] = Format.of(options["format"])._options()
+    options["input"] = words(options["input"])
     for name in ("start", "stop"):
         if options[name] is not None:
             options[name] = moment(options[name])

@@ -44,7 +44,9 @@ def score(
 
     Further arguments for files, as the options of `visus score`: `format` (of raw video), `frames` (at most so many), `start` and
     `stop` (a frame number, seconds as a float, or `"1:30"`), `skip_reference`, `skip_distorted`, `sync` (`"off"`, `"offset"` or
-    `"full"`), `scale`, `scaler`, `force` (score what cannot be compared), `hwaccel`, `timeout` (seconds that ffmpeg may be silent).
+    `"full"`), `scale`, `scaler`, `force` (score what cannot be compared), `hwaccel`, `timeout` (seconds that ffmpeg may be silent),
+    `input` (what is done to the videos beforehand: `["crop=ref=1920x800+0+140", "grain=off"]`; `crop`, `roi`, `deinterlace`,
+    `grain`, `offset`, `fps` and `tone_map`), `detectors` (look for faults that scores do not show; usual for encoded video).
     """
     options = score_options(models, metrics, threads, subsample, backend)
     kinds = [isinstance(video, (str, os.PathLike)) for video in (reference, distorted)]

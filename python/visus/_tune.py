@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _visus
+from ._errors import RequestError
 from ._format import Format
 from ._options import DEFAULT_MODEL, Words, words
 from ._report import Answer, Comparison, Path_
@@ -17,11 +18,12 @@ TuneProgress = Callable[[dict[str, Any]], object]
 
 def search(
     source: Path_,
-    target: float,
+    target: float | str | list[float | str],
     encoder: str = "libx264",
     *,
     model: str = DEFAULT_MODEL,
     pool: str = "mean",
+    step: float = 0.25,
     tolerance: float = 0.5,
     min_savings: float | None = None,
     max_size: int | None = None,
@@ -32,14 +34,20 @@ def search(
 ) -> Answer:
     """The encoder setting that reaches a score: found on samples, verified on the whole encode.
 
+    A target is a score, or a text as `visus search --target` takes it: `"p5=90"`, `"cambi<5"`, `"ssimulacra2=80"`; all of
+    several must be met. `step` (1, 0.5 or 0.25) is that of the setting, where the encoder takes fractions.
+
     The answer has the keys of `visus search --json`: `ok`, `why` (where it is not), `quality`, `achieved`, `bitrate_kbps`,
     `command` and others. `output` names a file for the encode.
 
     Further arguments: `preset`, `pix_fmt`, `options` (a dictionary of further ffmpeg options), `samples` (how many, 0 for the
     whole source), `sample_duration` (seconds of each), `format` (of raw video, with a frame rate), `cache_dir`, `cache`.
     """
+    if step not in (1, 0.5, 0.25):
+        raise RequestError(f"step {step} must be 1, 0.5 or 0.25")
     asked = {
-        "target": target,
+        "targets": [str(one) for one in (target if isinstance(target, (list, tuple)) else [target])],
+        "steps": round(1 / step),
         "encoder": encoder,
         "tolerance": tolerance,
         "min_savings": min_savings,

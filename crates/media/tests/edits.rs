@@ -1,7 +1,9 @@
 //! Pairing on many contents with known edits: for every scored pair, is it the right one; and if not, does the report say so?
 //!
 //! A part of all cases runs every time. `VISUS_SYNC_CASES=all cargo test -p visus-media --test edits -- --nocapture` runs all of
-//! them (660 encodes) and prints the table of `docs/encoded-video.md`; `VISUS_SYNC_SEED` makes other contents.
+//! them (660 encodes) and prints the table of `docs/encoded-video.md`; `VISUS_SYNC_SEED` makes other contents. That takes half an
+//! hour: `VISUS_SYNC_SLICE=2/10` runs the second tenth of the contents, `VISUS_SYNC_CRF=42` one quality, and
+//! `VISUS_SYNC_KEEP=FOLDER` keeps the videos for the next run.
 
 mod common;
 
@@ -139,9 +141,33 @@ fn judge(studio: &mut Studio, edit: &Edit, seen: &Seen) -> Outcome {
 }
 
 /// One case: an edit of a content, coded as well or as coarsely.
-fn case(studio: &mut Studio, folder: &Path, edit: &Edit, crf: u32) -> (Outcome, Seen) {
-    let (reference, distorted) = (folder.join("reference.y4m"), folder.join("distorted.mp4"));
-    studio.write(&edit.reference, edit.rates[0], &[], &reference);
+fn case(
+    studio: &mut Studio,
+    folder: &Path,
+    (label, number, edit): (&str, usize, &Edit),
+    crf: u32,
+) -> (Outcome, Seen) {
+    let kept = std::env::var_os("VISUS_SYNC_KEEP").map(PathBuf::from);
+    let (reference, distorted) = match &kept {
+        Some(kept) => {
+            let start = format!("{:?}", edit.reference[0]).replace(['(', ')'], "");
+            let reference = format!("{label}-{start}-{}-{}.y4m", edit.reference.len(), edit.rates[0]);
+            (kept.join(reference), kept.join(format!("{label}-{number}-{crf}.mp4")))
+        }
+        None => (folder.join("reference.y4m"), folder.join("distorted.mp4")),
+    };
+    if kept.is_none() || !reference.exists() {
+        studio.write(&edit.reference, edit.rates[0], &[], &reference);
+    }
+    if kept.is_none() || !distorted.exists() {
+        encode(studio, edit, crf, &distorted);
+    }
+    let seen = pair_up(&reference, &distorted);
+    (judge(studio, edit, &seen), seen)
+}
+
+/// The edited video as x264 writes it.
+fn encode(studio: &mut Studio, edit: &Edit, crf: u32, distorted: &Path) {
     let crf = crf.to_string();
     let mut args = vec!["-c:v", "libx264", "-preset", "medium", "-threads", "2", "-crf", &crf];
     let zones =
@@ -149,9 +175,7 @@ fn case(studio: &mut Studio, folder: &Path, edit: &Edit, crf: u32) -> (Outcome, 
     if let Some(zones) = &zones {
         args.extend(["-x264-params", zones]);
     }
-    studio.write(&edit.distorted, edit.rates[1], &args, &distorted);
-    let seen = pair_up(&reference, &distorted);
-    (judge(studio, edit, &seen), seen)
+    studio.write(&edit.distorted, edit.rates[1], &args, distorted);
 }
 
 /// Cases that run every time: unedited ones of every content, and of the others a few, in turn.
@@ -163,6 +187,14 @@ fn is_wanted(content: usize, edit: usize, name: &str, crf: u32) -> bool {
         Err(_) if name == "nothing" => crf == 42,
         Err(_) => crf == 23 && (edit + 10 - content).is_multiple_of(10),
     }
+}
+
+/// Whether a content belongs to the slice that is asked for, as `2/10`.
+fn in_slice(place: usize) -> bool {
+    let Ok(text) = std::env::var("VISUS_SYNC_SLICE") else { return true };
+    let (part, parts) = text.split_once('/').expect("a slice such as 2/10");
+    let [part, parts] = [part, parts].map(|text| text.parse::<usize>().expect("a number"));
+    place % parts + 1 == part
 }
 
 #[derive(Default)]
@@ -213,15 +245,18 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 
 #[test]
 fn right_pairs_or_a_warning() {
-    let seed = std::env::var("VISUS_SYNC_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(4711);
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seed = number("VISUS_SYNC_SEED").unwrap_or(4711);
+    let only = number("VISUS_SYNC_CRF");
     let (_kept, folder) = folder();
     let mut tally = Tally::default();
-    for (place, content) in ALL.into_iter().enumerate() {
+    for (place, content) in ALL.into_iter().enumerate().filter(|(place, _)| in_slice(*place)) {
         let mut studio = Studio::new(place, seed);
         for (number, edit) in edits::all(FRAMES, seed + 31 * place as u64).iter().enumerate() {
-            for crf in [23, 42] {
+            for crf in [23, 42].into_iter().filter(|crf| only.is_none_or(|only| only == u64::from(*crf))) {
                 if is_wanted(place, number, edit.name, crf) {
-                    let done = case(&mut studio, &folder, edit, crf);
+                    let label = format!("{seed}-{place}");
+                    let done = case(&mut studio, &folder, (&label, number, edit), crf);
                     let unedited = edit.name == "nothing" || edit.coarse.is_some();
                     if unedited {
                         let found = &done.1.findings;

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use visus_engine::ClipInfo;
 use visus_scoring::range::Moment;
 use visus_scoring::{
-    BackendRequest, Columns, Decoders, Pairing, RequestError, RunOptions, ScoreRequest, Selection, Video,
-    Videos, names,
+    BackendRequest, Columns, Decoders, InputOptions, Pairing, RequestError, RunOptions, ScoreRequest,
+    Selection, Video, Videos, names,
 };
 use visus_video::Format;
 
@@ -82,6 +82,9 @@ pub struct FileOptions {
     force: bool,
     hwaccel: Option<String>,
     timeout: Option<f64>,
+    /// What is done to the videos beforehand, as `NAME=VALUE`.
+    input: Vec<String>,
+    detectors: Option<bool>,
 }
 
 impl FileOptions {
@@ -104,8 +107,15 @@ impl FileOptions {
             force: self.force,
             hwaccel: self.hwaccel.clone(),
             decoders: self.decoders()?,
+            inputs: self.inputs()?,
             ..Pairing::default()
         })
+    }
+
+    fn inputs(&self) -> Result<InputOptions, Failure> {
+        let mut options = InputOptions::default();
+        self.input.iter().try_for_each(|text| options.set_pair(text))?;
+        Ok(options)
     }
 
     fn decoders(&self) -> Result<Decoders, Failure> {
@@ -127,7 +137,7 @@ impl FileOptions {
         if self.frames == Some(0) {
             return Err(Failure::request("frames must be at least 1"));
         }
-        Ok(RunOptions { frames: self.frames, from, to, ..run })
+        Ok(RunOptions { frames: self.frames, from, to, detectors: self.detectors.or(run.detectors), ..run })
     }
 
     pub fn request(

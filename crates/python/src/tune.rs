@@ -41,7 +41,10 @@ pub struct TuneOptions {
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct SearchOptions {
-    target: f64,
+    /// As the command line writes them; all must be met.
+    targets: Vec<String>,
+    /// Settings that are tried for each whole number, where the encoder takes fractions.
+    steps: u32,
     encoder: String,
     tolerance: f64,
     min_savings: Option<f64>,
@@ -69,19 +72,19 @@ pub fn search(
 ) -> PyResult<String> {
     let cancel = cancel.get().0.clone();
     wait::run(py, &cancel, progress, |progress| {
-        check_target(search.target)?;
+        let goals = goals(&search.targets, tune.pooling()?)?;
         let settings = FindSettings {
             adapter: encoders::by_name(&search.encoder)?,
             choices: tune.choices(),
-            goals: vec![Goal::model(tune.pooling()?, search.target)],
-            steps: 1,
+            goals: goals.clone(),
+            steps: search.steps,
             tolerance: search.tolerance.abs(),
             samples: tune.sample_plan()?,
             min_savings: search.min_savings,
             max_size: search.max_size,
             output: search.output.clone(),
         };
-        let opened = tune.open(search.output.as_deref(), &cancel)?;
+        let opened = tune.open(search.output.as_deref(), &goals, &cancel)?;
         let tell = |event| tell(progress, event);
         let answer = visus_tune::find(&opened.lab, &opened.source, &opened.judge, &settings, &tell)?;
         Ok(visus_report::score::json(&answer).to_string())
@@ -108,11 +111,20 @@ pub fn compare(
             samples: tune.sample_plan()?,
             parallel: compare.parallel,
         };
-        let opened = tune.open(None, &cancel)?;
+        let opened = tune.open(None, &[], &cancel)?;
         let tell = |event| tell(progress, event);
         let report = visus_tune::compare(&opened.lab, &opened.source, &opened.judge, &settings, &tell)?;
         Ok(visus_report::score::json(&report).to_string())
     })
+}
+
+/// All targets; a score of the model lies between 0 and 110.
+fn goals(texts: &[String], pooling: Pooling) -> Result<Vec<Goal>, Failure> {
+    let goals = texts.iter().map(|text| Goal::parse(text, pooling).map_err(Failure::request));
+    let goals: Vec<Goal> = goals.collect::<Result<_, _>>()?;
+    let of_model = goals.iter().filter(|goal| goal.metric.is_none());
+    of_model.map(|goal| goal.value).try_for_each(check_target)?;
+    Ok(goals)
 }
 
 fn check_target(target: f64) -> Result<(), Failure> {
@@ -147,7 +159,7 @@ impl TuneOptions {
         Ok(SamplePlan { count: self.samples, seconds })
     }
 
-    fn open(&self, output: Option<&Path>, cancel: &EngineCancel) -> Result<Opened, Failure> {
+    fn open(&self, output: Option<&Path>, goals: &[Goal], cancel: &EngineCancel) -> Result<Opened, Failure> {
         let tools = Tools::find(None, SILENCE)?;
         let beside = output.map(|output| match output.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -159,7 +171,7 @@ impl TuneOptions {
         }
         let lab = Lab::new(tools, self.open_cache()?, cancel.clone(), beside.as_deref())?;
         let source = Source::open(&self.source, self.shape()?, &lab.tools, &lab.cache, cancel)?;
-        let judge = Judge::new(&self.model, &source.format, source.rate)?;
+        let judge = Judge::for_goals(&self.model, goals, &source.format, source.rate)?;
         Ok(Opened { lab, source, judge })
     }
 

@@ -88,9 +88,12 @@ impl Sample {
         fresh.into_iter().map(|run| run * self.run..((run + 1) * self.run).min(self.frames)).collect()
     }
 
-    /// The scores of a run that was drawn.
+    /// The scores of a run that was drawn, or of several that follow each other.
     pub fn add(&mut self, range: &Range<u64>, scores: Vec<f64>) {
-        self.runs.insert(range.start / self.run, scores);
+        let first = range.start / self.run;
+        for (run, scores) in (first..).zip(scores.chunks(self.run as usize)) {
+            self.runs.insert(run, scores.to_vec());
+        }
     }
 
     /// How many further runs are worth drawing before the next look.
@@ -203,6 +206,23 @@ pub struct SampledReport {
     pub notes: Vec<String>,
     /// The frames that were scored.
     pub scores: Vec<SampledFrame>,
+}
+
+impl SampledReport {
+    /// The result in a sentence.
+    pub fn sentence(&self) -> String {
+        let figure = |name: &str, interval: &Interval| {
+            format!("{name} {:.2} ± {:.2}", interval.estimate, interval.half())
+        };
+        format!(
+            "{}: {}, {} (95 % intervals), estimated from {} of {} frames.",
+            self.score,
+            figure("mean", &self.mean),
+            figure("p5", &self.p5),
+            self.frames_scored,
+            self.frames
+        )
+    }
 }
 
 /// A frame of a sample.

@@ -9,23 +9,12 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use visus_engine::{Cancel, Event, Flow, FrameRange, Plan, Settings};
-use visus_report::sampling::{Interval, Sample, SampleEnd, SampledFrame, SampledReport};
+use visus_report::sampling::{FEWEST_RUNS, Interval, Sample, SampleEnd, SampledFrame, SampledReport};
 use visus_video::Source;
 
 use crate::open::{Prepared, RandomAccess};
 use crate::request::{RunOptions, ScoreRequest};
-use crate::{RequestError, Resolved, ScoreError};
-
-/// When sampling ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sampling {
-    /// Half of the 95 % interval of the mean may be so wide.
-    pub mean_within: Option<f64>,
-    /// The same of the 5th percentile.
-    pub p5_within: Option<f64>,
-    /// Time after which no further frames are scored.
-    pub budget: Option<Duration>,
-}
+use crate::{RequestError, Resolved, Sampling, ScoreError};
 
 /// What is known after some frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,8 +54,14 @@ pub fn score_sampled(
     let run = if access.is_decoded() { LONG_RUN } else { SHORT_RUN };
     let mut sample = Sample::new(access.frames(), run, visus_report::bootstrap::SEED);
     let scorer = Scorer { access: &access, plan: &plan, options: &options, column: &column, cancel };
+    let late = || sampling.budget.is_some_and(|budget| started.elapsed() >= budget);
     let (estimates, ended) = loop {
-        for range in sample.draw(sample.next_count()) {
+        let count = if is_short(&sample) { usize::MAX } else { sample.next_count() };
+        for range in joined(sample.draw(count)) {
+            // Of a first look that takes longer than the budget, two runs at least give an interval.
+            if late() && sample.run_count() >= 2 {
+                break;
+            }
             let scores = scorer.score(&range)?;
             sample.add(&range, scores);
         }
@@ -96,6 +91,23 @@ pub fn score_sampled(
         notes,
         scores: sample.scores().map(|(frame, score)| SampledFrame { frame, score }).collect(),
     })
+}
+
+/// Whether a first look would take most of the frames: then all of them, in one go, are sooner there.
+fn is_short(sample: &Sample) -> bool {
+    sample.all_runs() < 2 * FEWEST_RUNS as u64
+}
+
+/// Runs that follow each other as one: a decoder is started once for all of them.
+fn joined(runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for run in runs {
+        match joined.last_mut() {
+            Some(last) if last.end == run.start => last.end = run.end,
+            _ => joined.push(run),
+        }
+    }
+    joined
 }
 
 /// A sample is one of all frames.
@@ -168,5 +180,17 @@ impl Scorer<'_> {
             scores.len()
         );
         Err(ScoreError::Reworded { class: crate::ErrorClass::Video, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_runs_are_read_in_one_go() {
+        assert_eq!(joined(vec![0..4, 4..8, 12..16, 16..18]), [0..8, 12..18]);
+        assert!(joined(Vec::new()).is_empty());
+        assert!(is_short(&Sample::new(250, 12, 1)) && !is_short(&Sample::new(2500, 12, 1)));
     }
 }

@@ -11,6 +11,7 @@
 //! | can the two be compared? | [`NotComparable`] |
 //! | what is done to the videos beforehand? | [`inputs`] |
 //! | how are samples of the frames scored? | [`score_sampled`] |
+//! | how do the scores of two models correspond? | [`Migration`] |
 //! | which frames does `--from 1:30` mean? | [`range`] |
 //! | which instructions may be used, and which device? | [`cpu`], [`backend`] |
 //! | whose fault is an error? | [`ScoreError::class`] |
@@ -29,17 +30,19 @@ mod faults;
 mod frames;
 mod handle;
 pub mod inputs;
+mod migrate;
 pub mod names;
 mod open;
 mod pair;
 pub mod range;
 mod request;
 mod run;
+mod sampling;
 mod selection;
 mod shape;
 mod video;
 
-pub use anytime::{Estimates, Sampling, score_sampled};
+pub use anytime::{Estimates, score_sampled};
 pub use backend::BackendRequest;
 pub use cache::cache_folder;
 pub use error::{ErrorClass, NotComparable, RequestError, ScoreError};
@@ -47,10 +50,12 @@ pub use faults::{Faults, join_diagnosis};
 pub use frames::FrameScorer;
 pub use handle::{ModelFile, OpenedFile};
 pub use inputs::InputOptions;
+pub use migrate::Migration;
 pub use open::{OpenVideos, Prepared, open_one};
 pub use pair::PairInfo;
 pub use request::{Decoders, DeviceDecoding, Pairing, RunOptions, ScoreRequest, Videos};
 pub use run::{Part, ScoreResult, Scored, run_sources, score, score_opened, score_resolved, score_with_plan};
+pub use sampling::{SampleBudget, Sampling, Within};
 pub use selection::{Columns, Resolved, Selection};
 pub use shape::Shape;
 pub use video::{OpenBytes, SeekableBytes, Video};

@@ -141,14 +141,9 @@ impl Video {
             Self::Path(path) => visus_video::open(path, raw),
             Self::File { name, file } => {
                 let shown = name.to_string_lossy();
-                let again = || -> std::io::Result<File> {
-                    let mut file = file.try_clone()?;
-                    // Clones of a handle share its position.
-                    file.rewind()?;
-                    Ok(file)
-                };
-                let file = again().map_err(|source| ReadError::Open { file: shown.to_string(), source })?;
-                reader(&shown, file, raw)
+                let again = file.try_clone();
+                let file = again.map_err(|source| ReadError::Open { file: shown.to_string(), source })?;
+                visus_video::open_file(&shown, file, raw)
             }
             Self::Folder { name, .. } => visus_video::open(name, raw),
             Self::Memory { name, bytes } => reader(name, Cursor::new(Arc::clone(bytes)), raw),

@@ -44,7 +44,7 @@ pub use lab::{Bench, Lab, Made, Measure};
 pub use ladder::{Failure, Ladder, LadderSettings, Rendition, ladder};
 pub use output::OutputFile;
 pub use probe_curve::{Curve, Sample};
-pub use score::Judge;
+pub use score::{Judge, goal_selection};
 pub use source::{RawShape, Source, Window, is_pix_fmt, looks_raw};
 pub use tools::Tools;
 pub use visus_engine::Pooling;

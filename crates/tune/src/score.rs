@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use visus_engine::{Cancel, Event, Flow, Plan};
+use visus_scoring::names::{self, RequestedModel};
 use visus_scoring::{Columns, ErrorClass, Resolved, RunOptions, Selection, run_sources};
 use visus_video::{Format, chain};
 
@@ -27,6 +28,26 @@ pub struct Judge {
     flags: String,
 }
 
+/// The metrics that goals are about, each once.
+fn goal_metrics(goals: &[Goal]) -> Vec<GoalMetric> {
+    let mut metrics: Vec<GoalMetric> = Vec::new();
+    for metric in goals.iter().filter_map(|goal| goal.metric) {
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    metrics
+}
+
+/// What has to be computed for goals: their metrics, and the model of a selection where one of them is about it.
+pub fn goal_selection(model: Selection, goals: &[Goal]) -> Result<Selection, TuneError> {
+    let metrics = goal_metrics(goals);
+    let is_judged = metrics.is_empty() || goals.iter().any(|goal| goal.metric.is_none());
+    let named: Result<_, _> = metrics.iter().map(|metric| names::metric(metric.name)).collect();
+    let models = if is_judged { model.models } else { vec![RequestedModel::None] };
+    Ok(Selection { models, metrics: named.map_err(wrong_model)?, ..model })
+}
+
 impl Judge {
     /// A model by any of the names that `visus score` takes: a built-in version, a JSON file, libvmaf's grammar, or `auto`.
     pub fn new(model: &str, format: &Format, rate: (u32, u32)) -> Result<Self, TuneError> {
@@ -41,18 +62,19 @@ impl Judge {
         format: &Format,
         rate: (u32, u32),
     ) -> Result<Self, TuneError> {
-        let mut metrics: Vec<GoalMetric> = Vec::new();
-        for metric in goals.iter().filter_map(|goal| goal.metric) {
-            if !metrics.contains(&metric) {
-                metrics.push(metric);
-            }
-        }
-        let model =
-            if metrics.is_empty() || goals.iter().any(|goal| goal.metric.is_none()) { model } else { "none" };
-        let names = metrics.iter().map(|metric| metric.name);
-        let selection = Selection::parse([model], names, Columns::Libvmaf).map_err(wrong_model)?;
-        let mut judge = Self::of(&selection, format, rate)?;
-        for metric in metrics {
+        let selection = Selection::parse([model], [], Columns::Libvmaf).map_err(wrong_model)?;
+        Self::of_goals(&goal_selection(selection, goals)?, goals, format, rate)
+    }
+
+    /// The same for a selection of [`goal_selection`].
+    pub fn of_goals(
+        selection: &Selection,
+        goals: &[Goal],
+        format: &Format,
+        rate: (u32, u32),
+    ) -> Result<Self, TuneError> {
+        let mut judge = Self::of(selection, format, rate)?;
+        for metric in goal_metrics(goals) {
             if !judge.columns.iter().any(|column| column == metric.column) {
                 judge.columns.push(metric.column.to_owned());
             }

@@ -158,9 +158,9 @@ impl Input {
         }
     }
 
-    /// A file that was opened by its name, so that nobody else counts on its position.
+    /// A file that is read from its beginning; its position stays where it is.
     #[cfg(unix)]
-    fn file_at(name: &str, file: io::Result<File>) -> io::Result<Self> {
+    pub(crate) fn file_at(name: &str, file: io::Result<File>) -> io::Result<Self> {
         let file = file?;
         if !file.metadata()?.is_file() {
             return Self::file(name, Ok(file));
@@ -171,8 +171,12 @@ impl Input {
     }
 
     #[cfg(not(unix))]
-    fn file_at(name: &str, file: io::Result<File>) -> io::Result<Self> {
-        Self::file(name, file)
+    pub(crate) fn file_at(name: &str, file: io::Result<File>) -> io::Result<Self> {
+        let mut file = file?;
+        if file.metadata()?.is_file() {
+            file.rewind()?;
+        }
+        Self::file(name, Ok(file))
     }
 
     /// Another reader of the same bytes, at the same place.

@@ -59,6 +59,7 @@ pub use reader::Reader;
 pub use remote::RemotePicture;
 pub use share::share;
 pub use source::{
-    Source, open, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable, y4m_stream,
+    Source, open, open_file, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable,
+    y4m_stream,
 };
 pub use writer::{Y4mWriter, write_raw, write_y4m};

@@ -1,5 +1,6 @@
 //! Where frames come from: what every source can do, and the ways to open one.
 
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
@@ -81,6 +82,15 @@ pub fn open(path: impl AsRef<Path>, raw: Option<Format>) -> Result<Box<dyn Sourc
         Some(format) => Box::new(open_raw(path, format)?),
         None => Box::new(open_y4m(path)?),
     })
+}
+
+/// The same for a file that is open already, from its beginning, wherever it stands.
+pub fn open_file(name: &str, file: File, raw: Option<Format>) -> Result<Box<dyn Source>, ReadError> {
+    let input = Input::file_at(name, Ok(file)).map_err(|source| cannot_open(name, source))?;
+    Ok(Box::new(match raw {
+        Some(format) => Reader::raw(input, format, ChromaRounding::Auto)?,
+        None => Reader::y4m(input)?,
+    }))
 }
 
 /// Opens a Y4M file.

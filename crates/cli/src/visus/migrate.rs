@@ -1,14 +1,12 @@
 //! `visus migrate`: what the thresholds of one model are in another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
-use visus_engine::{Cancel, Pooling};
-use visus_report::migrate::{
-    FEWEST, MigratedEncode, MigrationFailure, MigrationReport, disagreements, fit, outliers,
-};
-use visus_scoring::{Columns, ScoreResult, Selection, Video, Videos, score_opened};
+use visus_engine::Cancel;
+use visus_report::migrate::MigrationReport;
+use visus_scoring::{Columns, Migration, Selection, Video, Videos, score_opened};
 
 use super::args::{RawArgs, RunArgs};
 use super::batch::list;
@@ -66,51 +64,24 @@ pub struct MigrateArgs {
     pub media: MediaArgs,
 }
 
-const USUAL: [f64; 7] = [70.0, 80.0, 85.0, 90.0, 93.0, 95.0, 97.0];
-
 pub fn run(args: &MigrateArgs) -> Result<()> {
     let pairs = list::pairs(&args.list, args.reference.as_deref())?;
-    let (mut encodes, mut failures, mut models) = (Vec::new(), Vec::new(), None);
+    let mut migration = Migration::new(&args.from, &args.to);
     for (number, (reference, distorted)) in pairs.iter().enumerate() {
         if !args.run.quiet {
             eprintln!("visus: {} of {}: {}", number + 1, pairs.len(), distorted.display());
         }
-        let shown = distorted.to_string_lossy().into_owned();
-        match measure(args, reference, distorted, models.as_ref()) {
-            Ok((found, encode)) => {
-                models.get_or_insert(found);
-                encodes.push(encode);
-            }
-            Err(error) => {
-                eprintln!("visus: {shown}: {error:#}");
-                failures.push(MigrationFailure { distorted: shown, error: format!("{error:#}") });
-            }
+        if let Err(error) = measure(args, reference, distorted, &mut migration) {
+            let shown = distorted.to_string_lossy().into_owned();
+            eprintln!("visus: {shown}: {error:#}");
+            migration.fail(shown, format!("{error:#}"));
         }
     }
-    let Some(mapping) = fit(&encodes) else {
-        bail!(
-            "{} encodes were scored; a mapping needs at least {FEWEST}, with different scores of {}",
-            encodes.len(),
-            args.from
-        );
-    };
-    let [from_model, to_model] = models.unwrap_or_default();
-    let thresholds = if args.thresholds.is_empty() { &USUAL[..] } else { &args.thresholds };
-    let report = MigrationReport {
-        version: crate::VERSION.to_owned(),
-        from_model,
-        to_model,
-        thresholds: thresholds.iter().map(|score| mapping.threshold(*score)).collect(),
-        outliers: outliers(&encodes, &mapping),
-        disagreements: disagreements(&encodes),
-        mapping,
-        encodes,
-        failures,
-    };
+    let report = migration.report(&args.thresholds, crate::VERSION).map_err(anyhow::Error::msg)?;
     if let Some(path) = &args.json {
         write_json(path, &visus_report::score::json(&report))?;
     }
-    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+    if args.json.as_deref() != Some(Path::new("-")) {
         print_all(&summary(&report))?;
     }
     match report.failures.len() {
@@ -119,15 +90,9 @@ pub fn run(args: &MigrateArgs) -> Result<()> {
     }
 }
 
-/// Scores a pair with both models. `known` are the models of the pairs before: `auto` must mean the same for all.
-fn measure(
-    args: &MigrateArgs,
-    reference: &std::path::Path,
-    distorted: &std::path::Path,
-    known: Option<&[String; 2]>,
-) -> Result<([String; 2], MigratedEncode)> {
-    let to = known.map_or(args.to.as_str(), |known| &known[1]);
-    let selection = Selection::parse([args.from.as_str(), to], [], Columns::ByModel)?;
+/// Scores a pair with both models.
+fn measure(args: &MigrateArgs, reference: &Path, distorted: &Path, migration: &mut Migration) -> Result<()> {
+    let selection = Selection::parse(migration.models(), [], Columns::ByModel)?;
     let videos = Videos {
         reference: Video::Path(reference.to_path_buf()),
         distorted: Video::Path(distorted.to_path_buf()),
@@ -141,30 +106,8 @@ fn measure(
         score_opened(videos, &selection, &options, &Cancel::new(), bar)
     })?;
     score::check(&result)?;
-    let labels: Vec<String> = result.plan.models().map(|model| model.label.clone()).collect();
-    let [from_label, to_label] = <[String; 2]>::try_from(labels).map_err(|labels| {
-        anyhow::anyhow!("two different models are needed, and there is {}", labels.join(", "))
-    })?;
-    if from_label == to_label {
-        bail!("both models are {from_label}: there is nothing to migrate to");
-    }
-    let pooled = |place: usize, pooling: Pooling| pooled(&result, place, pooling);
-    let encode = MigratedEncode {
-        reference: reference.to_string_lossy().into_owned(),
-        distorted: distorted.to_string_lossy().into_owned(),
-        from: pooled(0, Pooling::Mean),
-        to: pooled(1, Pooling::Mean),
-        from_p5: pooled(0, Pooling::P5),
-        to_p5: pooled(1, Pooling::P5),
-    };
-    Ok(([from_label, to_label], encode))
-}
-
-fn pooled(result: &ScoreResult, place: usize, pooling: Pooling) -> f64 {
-    let column = result.plan.models().nth(place).and_then(|model| result.outcome.scores.column(&model.name));
-    let scores: Vec<f64> =
-        column.into_iter().flat_map(|column| column.iter().map(|(_, score)| score)).collect();
-    pooling.pool(&scores)
+    let [reference, distorted] = [reference, distorted].map(|path| path.to_string_lossy().into_owned());
+    Ok(migration.add(reference, distorted, &result)?)
 }
 
 fn summary(report: &MigrationReport) -> String {

@@ -1,13 +1,11 @@
 //! `--within` and `--budget`: a score from a sample of the frames.
 
-use std::time::Duration;
-
 use anyhow::{Result, bail};
 use clap::Args;
 use visus_engine::Cancel;
 use visus_report::gate::{Check, Figure, Limits};
 use visus_report::sampling::{Interval, SampleEnd, SampledReport};
-use visus_scoring::{Estimates, Sampling, score_sampled};
+use visus_scoring::{Estimates, SampleBudget, Sampling, Within, score_sampled};
 
 use super::args::ScoreArgs;
 use super::score::{print_all, with_advice, write_json};
@@ -22,42 +20,8 @@ pub struct SampleArgs {
     pub within: Vec<Within>,
 
     /// Score samples of the frames for this long: 30s, 5m or 1h; with --within, for so long at most
-    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["from", "to", "frames"])]
-    pub budget: Option<Duration>,
-}
-
-/// How wide an interval may be, and of which figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Within {
-    Mean(f64),
-    P5(f64),
-}
-
-impl std::str::FromStr for Within {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (figure, points) = text.split_once('=').unwrap_or(("mean", text));
-        let points = points.parse::<f64>().ok().filter(|points| points.is_finite() && *points > 0.0);
-        let points = points.ok_or_else(|| "it is a number of points above 0".to_owned())?;
-        match figure {
-            "mean" => Ok(Self::Mean(points)),
-            "p5" => Ok(Self::P5(points)),
-            other => Err(format!("'{other}' is neither mean nor p5")),
-        }
-    }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.as_bytes().last() {
-        Some(b's') => (&text[..text.len() - 1], 1.0),
-        Some(b'm') => (&text[..text.len() - 1], 60.0),
-        Some(b'h') => (&text[..text.len() - 1], 3600.0),
-        _ => (text, 1.0),
-    };
-    let seconds = number.parse::<f64>().ok().filter(|number| *number > 0.0).map(|number| number * unit);
-    let wrong = || "it is a time such as 30s, 5m or 1h".to_owned();
-    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(wrong)
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to", "frames"])]
+    pub budget: Option<SampleBudget>,
 }
 
 impl SampleArgs {
@@ -66,14 +30,7 @@ impl SampleArgs {
     }
 
     fn sampling(&self) -> Sampling {
-        let mut sampling = Sampling { budget: self.budget, ..Sampling::default() };
-        for within in &self.within {
-            match within {
-                Within::Mean(points) => sampling.mean_within = Some(*points),
-                Within::P5(points) => sampling.p5_within = Some(*points),
-            }
-        }
-        sampling
+        Sampling::new(&self.within, self.budget)
     }
 }
 
@@ -186,21 +143,4 @@ pub fn checks(args: &ScoreArgs, limits: &Limits) -> Result<Vec<Check>> {
         }
     };
     Ok(limits.least.iter().map(check).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_the_options() {
-        assert_eq!("0.5".parse(), Ok(Within::Mean(0.5)));
-        assert_eq!("p5=1".parse(), Ok(Within::P5(1.0)));
-        for text in ["0", "-1", "x", "p7=1", "mean=", "inf"] {
-            assert!(text.parse::<Within>().is_err(), "{text}");
-        }
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert!(duration("0s").is_err() && duration("soon").is_err());
-    }
 }

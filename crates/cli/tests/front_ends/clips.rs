@@ -84,15 +84,28 @@ impl Clips {
             ),
             ("qcif_ref.y4m", "half.mp4", &["-vf", "scale=88:72", "-c:v", "libx264", "-crf", "20"]),
         ] {
-            let made = Command::new("ffmpeg")
-                .args(["-nostdin", "-v", "error", "-y", "-i"])
-                .arg(self.path(from))
-                .args(words)
-                .arg(self.path(to))
-                .status();
-            assert!(made.expect("ffmpeg is installed").success(), "{to}");
+            self.encode(from, to, words);
         }
         std::fs::remove_file(self.path("gap/005.png")).unwrap();
+    }
+
+    /// One video from another.
+    pub fn encode(&self, from: &str, to: &str, words: &[&str]) {
+        let made = Command::new("ffmpeg")
+            .args(["-nostdin", "-v", "error", "-y", "-i"])
+            .arg(self.path(from))
+            .args(words)
+            .arg(self.path(to))
+            .status();
+        assert!(made.expect("ffmpeg is installed").success(), "{to}");
+    }
+
+    /// A pair in PQ.
+    pub fn encode_hdr(&self) {
+        let tags = ["-pix_fmt", "yuv420p10le", "-color_trc", "smpte2084", "-color_primaries", "bt2020"];
+        let tags = [&tags[..], &["-colorspace", "bt2020nc", "-frames:v", "4"]].concat();
+        self.encode("qcif_ref.y4m", "hdr_ref.mkv", &[&tags[..], &["-c:v", "ffv1"]].concat());
+        self.encode("qcif_dis.y4m", "hdr_dis.mkv", &[&tags[..], &["-c:v", "ffv1"]].concat());
     }
 
     /// A model file of the user's own.

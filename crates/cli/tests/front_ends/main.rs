@@ -10,6 +10,7 @@ mod common;
 mod answer;
 mod clips;
 mod command_line;
+mod features;
 mod requests;
 mod server;
 

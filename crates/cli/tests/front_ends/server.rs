@@ -39,6 +39,7 @@ impl Server {
         }
         command.args(["serve", "--port", "0", "--toolset", "all", "--allow"]).arg(&folder);
         command.env("VMAFX_MCP_HTTP_TOKEN", TOKEN).env("VMAF_ROOT", &folder);
+        command.env("VISUS_CACHE_DIR", folder.join("cache"));
         let mut child =
             command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the server starts");
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -151,6 +152,33 @@ impl Server {
         panic!("{}: the job does not end", request.name);
     }
 
+    pub fn folder(&self) -> &std::path::Path {
+        &self.folder
+    }
+
+    /// What a tool answers, which must not fail.
+    pub fn data(&self, tool: &str, arguments: Map<String, Value>) -> Value {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], json!(false), "{tool}: {result}");
+        result["structuredContent"].clone()
+    }
+
+    /// The result of a job that a route begins.
+    pub fn finished_job(&self, route: &str, body: &Value) -> Value {
+        let (status, answer) = self.http("POST", route, Some(body));
+        assert_eq!(status, 202, "{route}: {answer}");
+        let job = format!("/v1/jobs/{}", answer["job_id"].as_str().unwrap());
+        for _ in 0..6000 {
+            let (_, facts) = self.http("GET", &job, None);
+            match facts["status"].as_str() {
+                Some("done") => return facts["result"].clone(),
+                Some("failed") => panic!("{route}: {facts}"),
+                _ => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+        panic!("{route}: the job does not end");
+    }
+
     fn call(&self, tool: &str, arguments: Map<String, Value>) -> Value {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": tool, "arguments": arguments } });
@@ -159,7 +187,7 @@ impl Server {
         answer["result"].clone()
     }
 
-    fn http(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+    pub fn http(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let body = body.map(Value::to_string).unwrap_or_default();
         let mut stream = TcpStream::connect(&self.address).expect("connection");
         stream.set_read_timeout(Some(Duration::from_secs(120))).unwrap();

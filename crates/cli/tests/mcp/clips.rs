@@ -31,6 +31,19 @@ impl Clips {
         Self { _dir: dir, folder, width, height }
     }
 
+    /// A short reference, and the same blurred more and more.
+    pub fn blurred(&self, count: usize) -> (String, Vec<String>) {
+        let format = Format::new(self.width, self.height, Chroma::C420, 8).unwrap();
+        let reference = Clip::scene(format, 4, 5);
+        write(&self.folder, "sharp", &reference);
+        let blurred = (1..=count).map(|radius| {
+            let name = format!("blurred{radius}");
+            write(&self.folder, &name, &reference.clone().distorted(Distortion::Blur { radius }));
+            self.path(&format!("{name}.y4m"))
+        });
+        (self.path("sharp.y4m"), blurred.collect())
+    }
+
     pub fn path(&self, name: &str) -> String {
         self.folder.join(name).to_str().unwrap().to_owned()
     }

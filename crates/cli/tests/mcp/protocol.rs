@@ -55,7 +55,7 @@ fn the_stateless_era_needs_no_opening() {
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")), "{found}");
     let list = client.request("tools/list", json!({ "_meta": meta }));
-    assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 20, "{list}");
+    assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 22, "{list}");
     assert!(list["result"]["ttlMs"].is_u64() && list["result"]["cacheScope"].is_string(), "{list}");
     let call = json!({ "_meta": meta, "name": "vmaf_score", "arguments": clips.y4m() });
     let score = client.request("tools/call", call);
@@ -82,12 +82,14 @@ fn every_tool_is_described() {
         "list_extractors",
         "run_benchmark",
         "vmaf_bench",
+        "run_search",
         "run_compare",
         "run_ladder",
         "run_tune_per_shot",
         "vmaf_per_shot",
         "eval_model_on_split",
         "compare_models",
+        "migrate_thresholds",
         "get_job",
         "list_jobs",
         "cancel_job",
@@ -201,7 +203,7 @@ fn the_peers_name_and_environment_work() {
     let report = client.data("vmaf_score", clips.raw());
     assert!(report["pooled_metrics"]["vmaf"]["mean"].is_f64());
     assert_eq!(report["frames"].as_array().unwrap().len(), 2, "here the whole report is the default");
-    assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 20);
+    assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 22);
     for (word, starts) in [("uvloop", false), ("asyncio", true), ("trio", true)] {
         let mut command = std::process::Command::new(VMAF_MCP);
         command.env("VMAF_MCP_ASYNC", word).stdin(std::process::Stdio::null());

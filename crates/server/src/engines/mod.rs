@@ -17,8 +17,8 @@ use std::time::Duration;
 use visus_metrics::Level;
 use visus_report::{Precision, libvmaf};
 use visus_scoring::{
-    Columns, Decoders, ErrorClass, Pairing, RequestError, RunOptions, ScoreError, ScoreRequest, Selection,
-    Video, Videos,
+    Columns, Decoders, ErrorClass, Pairing, RequestError, RunOptions, Sampling, ScoreError, ScoreRequest,
+    Selection, Video, Videos,
 };
 use visus_video::Format;
 
@@ -55,6 +55,8 @@ pub struct ScoreTask {
     pub notes: Vec<String>,
     /// A small ONNX model beside the others.
     pub tiny: Option<tiny::TinyRequest>,
+    /// Samples of the frames are scored until they say enough.
+    pub sampling: Option<Sampling>,
 }
 
 /// Common test conditions that were asked for. Their models and metrics are the last ones of the selection; an executable
@@ -91,6 +93,7 @@ impl ScoreTask {
             masks: [None, None],
             notes: Vec::new(),
             tiny: None,
+            sampling: None,
         })
     }
 }

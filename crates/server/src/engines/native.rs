@@ -4,8 +4,11 @@ use std::time::{Duration, Instant};
 
 use visus_engine::{Column, Event, FeatureSpec, Flow, Scores, Side};
 use visus_media::Steps;
+use visus_report::sampling::SampledReport;
 use visus_report::score::{EngineKind, InputFacts, ScoreFacts};
-use visus_scoring::{BackendRequest, ScoreResult, Video, score as score_request};
+use visus_scoring::{
+    BackendRequest, Estimates, Sampling, ScoreResult, Video, score as score_request, score_sampled,
+};
 
 use super::tiny::TinyRequest;
 use super::{ScoreTask, model_mismatch, tool_error, unavailable};
@@ -73,6 +76,29 @@ pub fn score(task: ScoreTask, context: &Context) -> Result<ScoreReport, ToolErro
         findings,
     };
     report.in_format(task.format)
+}
+
+/// Scores samples of the frames in this process, until they say enough.
+pub fn sampled(task: ScoreTask, sampling: &Sampling, context: &Context) -> Result<SampledReport, ToolError> {
+    let backend = backend(&task.backend)?;
+    let mut request = task.request;
+    request.options.backend = backend;
+    let limit = request.videos.pairing.decoders.limit;
+    let mut counted = 0;
+    let look = |estimates: &Estimates| {
+        context.count_frames(estimates.scored.saturating_sub(counted));
+        counted = estimates.scored;
+        let words = format!("sampling: mean {:.2} ± {:.2}", estimates.mean.estimate, estimates.mean.half());
+        context.progress(estimates.scored, None, words);
+        false
+    };
+    let report = score_sampled(request, sampling, &context.cancel, look, crate::VERSION);
+    let report = report.map_err(|error| tool_error(error, limit))?;
+    Ok(SampledReport {
+        reference: cleaned(&report.reference),
+        distorted: cleaned(&report.distorted),
+        ..report
+    })
 }
 
 /// What the report says besides the scores.

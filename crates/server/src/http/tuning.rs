@@ -20,12 +20,14 @@ use crate::tools::{self, Run, Tool};
 const MOST_POINTS: usize = 1000;
 
 /// Tools that are called this way: those that only read, as jobs, and lists that a person chooses from.
-const OFFERED: [&str; 6] = [
+const OFFERED: [&str; 8] = [
+    "run_search",
     "run_compare",
     "run_ladder",
     "run_tune_per_shot",
     "vmaf_per_shot",
     "describe_worst_frames",
+    "migrate_thresholds",
     "list_models",
 ];
 

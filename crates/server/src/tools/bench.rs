@@ -29,7 +29,7 @@ pub const RUN_BENCHMARK: Tool = Tool {
     hints: READS,
     fields: || FIXED_FIELDS,
     answer: schema::of::<BenchAnswer>,
-    shows: &["exit_code", "stdout", "results"],
+    shows: &["stdout", "results"],
     run: Run::Work(|server, _| {
         let server = server.clone();
         Ok(Box::new(move |context| Bench::fixed().run(&server, context)))
@@ -44,7 +44,7 @@ pub const VMAF_BENCH: Tool = Tool {
     hints: READS,
     fields: || FIELDS,
     answer: schema::of::<BenchAnswer>,
-    shows: &["exit_code", "stdout", "results"],
+    shows: &["stdout", "results"],
     run: Run::Work(|server, values| {
         let server = server.clone();
         Ok(Box::new(move |context| Bench::with_options(&values).run(&server, context)))

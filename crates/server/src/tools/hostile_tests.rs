@@ -233,6 +233,11 @@ fn calls(trap: &Trap) -> Vec<(&'static str, Value)> {
         ("vmaf_bench", json!({ "frames": 2, "resolution": "576x324" })),
         ("run_benchmark", json!({ EVIL: EVIL, "background": false })),
         ("run_compare", json!({ "src": clip, "encoders": format!("libx264,{EVIL}"), "target_vmaf": 60 })),
+        ("run_search", json!({ "src": clip, "targets": ["mean=60", EVIL] })),
+        (
+            "migrate_thresholds",
+            json!({ "reference": [clip], "distorted": [clip, clip], "to": "vmaf_v0.6.1neg" }),
+        ),
         ("run_ladder", json!({ "src": clip, "format": "hls" })),
         ("run_tune_per_shot", json!({ "src": clip, "target_vmaf": 60 })),
         ("vmaf_per_shot", json!({ "reference": clip })),

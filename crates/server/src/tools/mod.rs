@@ -12,6 +12,7 @@ pub mod extractors;
 pub mod field;
 pub mod fit;
 pub mod job;
+pub mod migrate;
 pub mod models;
 pub mod offer;
 pub mod pictures;
@@ -121,12 +122,14 @@ pub static TOOLS: &[Tool] = &[
     extractors::LIST_EXTRACTORS,
     bench::RUN_BENCHMARK,
     bench::VMAF_BENCH,
+    tuning::RUN_SEARCH,
     tuning::RUN_COMPARE,
     tuning::RUN_LADDER,
     tuning::RUN_TUNE_PER_SHOT,
     tuning::VMAF_PER_SHOT,
     eval::EVAL_MODEL_ON_SPLIT,
     eval::COMPARE_MODELS,
+    migrate::MIGRATE_THRESHOLDS,
     job::GET_JOB,
     job::LIST_JOBS,
     job::CANCEL_JOB,

@@ -129,6 +129,7 @@ mod tests {
     fn sets_bring_the_tools_for_jobs_along() {
         let tuning = from_flags(&["tuning"], "").unwrap();
         let expected = [
+            "run_search",
             "run_compare",
             "run_ladder",
             "run_tune_per_shot",

@@ -1,14 +1,19 @@
 //! `vmaf_score` and `vmaf_score_encoded`: a distorted video against its reference.
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use visus_report::sampling::SampledReport;
+use visus_scoring::Sampling;
 
 use super::field::Values;
 use super::offer::Toolset;
 use super::score_args::ScoreArgs;
 use super::score_fields::Names;
 use super::{READS, Run, Tool, schema};
-use crate::jobs::Work;
+use crate::config::EngineKind;
+use crate::engines::{ScoreTask, native};
+use crate::jobs::{Context, Work};
 use crate::report::Output;
 use crate::{Server, ToolError};
 
@@ -24,11 +29,10 @@ pub const VMAF_SCORE: Tool = Tool {
     shows: &[
         "verdict",
         "pooled_metrics",
+        "sampled",
         "worst_frames",
         "worst_second",
         "curve",
-        "series",
-        "frames",
         "comparability",
         "warnings",
         "notes",
@@ -45,7 +49,7 @@ pub const VMAF_SCORE_ENCODED: Tool = Tool {
     hints: READS,
     fields: || Names::Encoded.fields(),
     answer: schema::of::<ScoreAnswer>,
-    shows: &["verdict", "pooled_metrics", "comparability", "warnings"],
+    shows: &["verdict", "pooled_metrics"],
     run: Run::Work(|server, values| prepare(&VMAF_SCORE_ENCODED, Names::Encoded, server, values)),
 };
 
@@ -59,7 +63,35 @@ pub const REST_SCORE: Tool = Tool {
 fn prepare(tool: &Tool, names: Names, server: &Server, values: Values) -> Result<Work, ToolError> {
     let task = ScoreArgs::new(tool.name, names, values)?.prepare(server.roots(), server.config())?;
     let server = server.clone();
-    Ok(Box::new(move |context| Ok(Output::Score(Box::new(server.score(task, context)?)))))
+    Ok(Box::new(move |context| match task.sampling {
+        Some(sampling) => sampled(&server, task, &sampling, context),
+        None => Ok(Output::Score(Box::new(server.score(task, context)?))),
+    }))
+}
+
+/// A score from a sample of the frames.
+fn sampled(
+    server: &Server,
+    task: ScoreTask,
+    sampling: &Sampling,
+    context: &Context,
+) -> Result<Output, ToolError> {
+    if server.config().engine == EngineKind::External {
+        let text = "within and budget need the embedded engine; this server runs a vmaf executable";
+        return Err(ToolError::Refused(text.to_owned()));
+    }
+    let notes = task.notes.clone();
+    let report = native::sampled(task, sampling, context)?;
+    let notes = [notes, report.notes.clone()].concat();
+    Output::of(&SampledAnswer { verdict: report.sentence(), notes, sampled: report })
+}
+
+/// What is answered of a sample.
+#[derive(Serialize)]
+struct SampledAnswer {
+    verdict: String,
+    notes: Vec<String>,
+    sampled: SampledReport,
 }
 
 /// What an answer of scoring can hold; which of it, the detail decides.
@@ -90,6 +122,8 @@ struct ScoreAnswer {
     warnings: Vec<Value>,
     /// Advice.
     notes: Vec<Value>,
+    /// Of a sample: estimates with 95 % intervals.
+    sampled: Map<String, Value>,
     /// What made the score.
     provenance: Map<String, Value>,
     /// The whole report.

@@ -8,8 +8,8 @@ use visus_report::{Precision, libvmaf};
 use visus_scoring::inputs::named_stream;
 use visus_scoring::names::{self, OneModel, RequestedModel};
 use visus_scoring::{
-    Columns, InputOptions, ModelFile, OpenedFile, Pairing, RequestError, RunOptions, ScoreRequest, Selection,
-    Video, Videos, cpu,
+    Columns, InputOptions, ModelFile, OpenedFile, Pairing, RequestError, RunOptions, SampleBudget, Sampling,
+    ScoreRequest, Selection, Video, Videos, Within, cpu,
 };
 use visus_video::{Chroma, Format};
 
@@ -46,6 +46,7 @@ impl ScoreArgs {
         args.precision()?;
         args.scale()?;
         args.inputs()?;
+        args.sampling()?;
         args.missing_for_raw_names()?;
         Ok(args)
     }
@@ -117,7 +118,34 @@ impl ScoreArgs {
             masks: ["cpumask", "gpumask"].map(|name| values.count(name)),
             notes: values.unknown.clone(),
             tiny: super::tiny_args::task(values, roots)?,
+            sampling: self.sampling()?,
         })
+    }
+
+    /// When a sample of the frames is enough, if one is asked for. A sample has a report of its own.
+    fn sampling(&self) -> Result<Option<Sampling>, ToolError> {
+        let values = &self.values;
+        let invalid =
+            |name: &'static str, text: &str, reason: String| ToolError::invalid(name, &json!(text), reason);
+        let words = values.text("within").into_iter().flat_map(|text| text.split(','));
+        let within: Vec<Within> = words
+            .map(|word| word.trim().parse().map_err(|reason| invalid("within", word, reason)))
+            .collect::<Result<_, _>>()?;
+        let budget = values.text("budget").map(|text| {
+            text.trim().parse::<SampleBudget>().map_err(|reason| invalid("budget", text, reason))
+        });
+        let budget = budget.transpose()?;
+        if within.is_empty() && budget.is_none() {
+            return Ok(None);
+        }
+        let given = ["output_fmt", "tiny_model", "frame_cnt"]
+            .into_iter()
+            .find(|name| values.has(name) && values.text(name) != Some("json"));
+        if let Some(name) = given {
+            let text = format!("a sample of the frames (within, budget) cannot be combined with {name}");
+            return Err(ToolError::Refused(text));
+        }
+        Ok(Some(Sampling::new(&within, budget)))
     }
 
     fn pairing(&self, config: &Config) -> Result<Pairing, ToolError> {
@@ -159,6 +187,7 @@ impl ScoreArgs {
             threads: threads.map(|threads| usize::try_from(threads).unwrap_or(cores).min(cores)),
             frames: values.count("frame_cnt"),
             subsample: values.count("subsample").unwrap_or(1),
+            detectors: values.has("detectors").then(|| values.flag("detectors")),
             ..RunOptions::with_level(cpu::masked(level, values.count("cpumask").unwrap_or(0)))
         }
     }

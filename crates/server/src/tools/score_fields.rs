@@ -78,12 +78,13 @@ fn table(names: Names) -> Vec<Field> {
 /// What tools list that take all arguments of `vmaf_score`.
 const OFTEN: [&str; 2] = ["model", "background"];
 
-/// The table of `describe_worst_frames`: either pair of names, and the rest as for scores.
+/// The table of `describe_worst_frames`: either pair of names, of which one is listed, and the rest as for scores.
 pub fn either(first: Field) -> Vec<Field> {
     let mut fields = vec![first];
     for field in Names::Mcp.fields().iter().chain(Names::Encoded.fields()) {
         if !fields.iter().any(|known| known.name == field.name) {
-            let listed = field.required || OFTEN.contains(&field.name);
+            let named = [Names::Mcp.reference(), Names::Mcp.distorted()].contains(&field.name);
+            let listed = named || OFTEN.contains(&field.name);
             fields.push(Field { required: false, listed, ..*field });
         }
     }
@@ -115,8 +116,12 @@ const PAIRING: &[Field] = &[
     Field::new("scale", Kind::Text, "For two sizes: auto, reference, off or WxH.").default("\"auto\""),
     Field::new("scaler", Kind::Word(&["bicubic", "keys", "lanczos", "bilinear"]), "The scaling kernel."),
     Field::new("force", Kind::Flag, "Score even if not comparable.").default("false"),
-    Field::new("input", Kind::Texts { most: 16 }, "NAME=VALUE: crop, roi, fps, offset, deinterlace, grain.")
-        .example("[\"crop=ref=1920x800+0+140\"]"),
+    Field::new(
+        "input",
+        Kind::Texts { most: 16 },
+        "NAME=VALUE: crop, roi, fps, offset, deinterlace, grain, tone_map.",
+    )
+    .example("[\"crop=ref=1920x800+0+140\"]"),
 ];
 
 /// What every scoring tool lists.
@@ -126,6 +131,9 @@ const COMMON: &[Field] = &[
     Field::new("feature", Kind::Texts { most: 64 }, "More metrics, as 'psnr'. See list_extractors."),
     Field::new("frame_cnt", AT_LEAST_1, "Frames at most."),
     Field::new("subsample", AT_LEAST_1, "Every Nth frame.").default("1"),
+    Field::new("within", Kind::Text, "Score samples until the mean is known to ± this: 0.5, or p5=1."),
+    Field::new("budget", Kind::Text, "Score samples for so long.").example("\"30s\""),
+    Field::new("detectors", Kind::Flag, "Look for faults that scores miss."),
     Field::new("detail", Kind::Word(&Detail::NAMES), "frames: every score; full: libvmaf's report.")
         .default("\"auto\""),
     BACKGROUND,
@@ -135,22 +143,22 @@ const COMMON: &[Field] = &[
 const RARE: &[Field] = &[
     Field::new("backend", Kind::Backend(&BACKENDS), "Device.").default("\"auto\""),
     Field::new("precision", Kind::Text, "legacy (%.6f), max or 1 to 17 digits.").default("\"legacy\""),
-    Field::new("aom_ctc", Kind::Word(&AOM_VERSIONS), "AOM test conditions."),
-    Field::new("nflx_ctc", Kind::Word(&["v1.0"]), "Netflix test conditions."),
+    Field::new("aom_ctc", Kind::Word(&AOM_VERSIONS), "AOM test conditions.").unlisted(),
+    Field::new("nflx_ctc", Kind::Word(&["v1.0"]), "Netflix test conditions.").unlisted(),
     Field::new("threads", AT_LEAST_0, "0: all cores."),
     Field::new("frame_skip_ref", AT_LEAST_0, "Frames to skip."),
     Field::new("frame_skip_dist", AT_LEAST_0, "Frames to skip."),
     Field::new("no_prediction", Kind::Flag, "Features only.").default("false"),
-    Field::new("cpumask", AT_LEAST_0, "As vmaf's --cpumask."),
-    Field::new("gpumask", AT_LEAST_0, "As vmaf's --gpumask."),
+    Field::new("cpumask", AT_LEAST_0, "As vmaf's --cpumask.").unlisted(),
+    Field::new("gpumask", AT_LEAST_0, "As vmaf's --gpumask.").unlisted(),
     Field::new("output_fmt", Kind::Word(&FORMATS), "Not json: text in 'output'.").default("\"json\""),
     Field::new("tiny_model", Kind::Text, "Path of an ONNX model."),
     Field::new("tiny_device", Kind::Text, "Its device.").unlisted(),
     Field::new("tiny_threads", AT_LEAST_0, "Its threads.").unlisted(),
     Field::new("tiny_fp16", Kind::Flag, "Half precision.").default("false").unlisted(),
-    Field::new("tiny_codec", Kind::Text, "Its codec input."),
-    Field::new("tiny_preset", Kind::Text, "Its preset input."),
-    Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "Its CRF input."),
-    Field::new("tiny_resize", Kind::Word(&RESIZES), "How pictures are scaled."),
+    Field::new("tiny_codec", Kind::Text, "Its codec input.").unlisted(),
+    Field::new("tiny_preset", Kind::Text, "Its preset input.").unlisted(),
+    Field::new("tiny_crf", Kind::Whole { min: 0, max: 63 }, "Its CRF input.").unlisted(),
+    Field::new("tiny_resize", Kind::Word(&RESIZES), "How pictures are scaled.").unlisted(),
     Field::new("no_reference", Kind::Flag, "Without a reference; needs tiny_model.").default("false"),
 ];

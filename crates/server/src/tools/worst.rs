@@ -34,7 +34,7 @@ pub const DESCRIBE_WORST_FRAMES: Tool = Tool {
     hints: READS,
     fields,
     answer: schema::of::<WorstAnswer>,
-    shows: &["frames", "score", "warnings", "notes"],
+    shows: &["frames", "score", "warnings"],
     run: Run::Work(prepare),
 };
 
@@ -120,6 +120,10 @@ fn prepare(server: &Server, values: Values) -> Result<Work, ToolError> {
     let encoded = values.has("reference_encoded") || values.has("distorted_encoded");
     let names = if encoded { Names::Encoded } else { Names::Mcp };
     let count = values.count("n").unwrap_or(USUAL) as usize;
+    if let Some(name) = ["within", "budget"].into_iter().find(|name| values.has(name)) {
+        let text = format!("the worst frames are those of all frames; leave out {name}");
+        return Err(ToolError::Refused(text));
+    }
     let task = ScoreArgs::new(DESCRIBE_WORST_FRAMES.name, names, values)?
         .prepare(server.roots(), server.config())?;
     let server = server.clone();

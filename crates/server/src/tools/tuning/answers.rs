@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use visus_tune::encoders::Choices;
 use visus_tune::shots::{self, PredictSettings, PredictedShot, ShotPlan, ShotSettings};
 use visus_tune::{
-    CompareSettings, Comparison, Estimate, Failure, Ladder, LadderSettings, TuneError, encoders, manifest,
+    CompareSettings, Comparison, Estimate, Failure, FindAnswer, FindSettings, Ladder, LadderSettings,
+    TuneError, encoders, manifest,
 };
 use visus_video::{Chroma, ChromaRounding, Format, raw_seekable, y4m_seekable};
 
@@ -15,11 +17,23 @@ use crate::ToolError;
 use crate::jobs::Context;
 use crate::report::Output;
 
+/// How far a whole encode may be from its target before the setting is corrected, in points of VMAF.
+const TOLERANCE: f64 = 0.5;
+
 /// A comparison of encoders.
 #[derive(Serialize, JsonSchema)]
 pub struct CompareAnswer {
     #[serde(flatten)]
     comparison: Comparison,
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// One encoder's setting for several targets.
+#[derive(Serialize, JsonSchema)]
+pub struct SearchAnswer {
+    #[serde(flatten)]
+    found: FindAnswer,
     #[serde(flatten)]
     common: Common,
 }
@@ -115,6 +129,27 @@ pub fn compare(request: &Request, opened: &Opened, context: &Context) -> Result<
     let comparison = visus_tune::compare(lab, source, judge, &settings, &|event| tally.event(event))
         .map_err(to_tool_error)?;
     Output::of(&CompareAnswer { comparison, common: Common::new(request, &tally) })
+}
+
+pub fn search(request: &Request, opened: &Opened, context: &Context) -> Result<Output, ToolError> {
+    let values = &request.values;
+    let step = values.number("step").unwrap_or(0.25);
+    let settings = FindSettings {
+        adapter: encoders::by_name(values.text("encoder").unwrap_or("libx264")).map_err(to_tool_error)?,
+        choices: Choices { preset: values.text("preset").map(str::to_owned), ..request.choices() },
+        goals: request.goals.clone(),
+        steps: (1.0 / step).round() as u32,
+        tolerance: TOLERANCE,
+        samples: samples(),
+        min_savings: None,
+        max_size: None,
+        output: None,
+    };
+    let tally = Tally::new(context);
+    let Opened { lab, source, judge } = opened;
+    let found = visus_tune::find(lab, source, judge, &settings, &|event| tally.event(event))
+        .map_err(to_tool_error)?;
+    Output::of(&SearchAnswer { found, common: Common::new(request, &tally) })
 }
 
 pub fn ladder(request: &Request, opened: &Opened, context: &Context) -> Result<Output, ToolError> {

@@ -35,6 +35,25 @@ pub const COMPARE: &[Field] = &[
     BACKGROUND,
 ];
 
+/// Targets and encoder; what raw video needs is named where it is missing.
+pub const SEARCH: &[Field] = &[
+    SRC,
+    Field::new("targets", Kind::Texts { most: 8 }, "All of them: mean=95, p5=90, xpsnr=40, cambi<5.")
+        .required()
+        .example("[\"mean=95\", \"p5=90\"]"),
+    ENCODER,
+    Field::new("step", Kind::Number { min: 0.25, max: 1.0 }, "Of the CRF: 1, 0.5 or 0.25.")
+        .default("0.25")
+        .unlisted(),
+    Field::new("preset", Kind::Text, "The encoder's speed.").example("\"medium\"").unlisted(),
+    WIDTH.unlisted(),
+    HEIGHT.unlisted(),
+    PIX_FMT.unlisted(),
+    FRAMERATE.unlisted(),
+    MODEL.unlisted(),
+    BACKGROUND,
+];
+
 pub const LADDER: &[Field] = &[
     SRC,
     Field::new("resolutions", Kind::Text, "As '1920x1080,1280x720'.")
@@ -44,12 +63,14 @@ pub const LADDER: &[Field] = &[
     ENCODER,
     Field::new("quality_tiers", Kind::Whole { min: 1, max: 32 }, "Renditions at most.").default("5"),
     Field::new("format", Kind::Word(&["json", "hls", "dash"]), "Of the manifest.").default("\"json\""),
-    Field::new("spacing", Kind::Word(&Spacing::NAMES), "Even steps of what.").default("\"log_bitrate\""),
-    WIDTH,
-    HEIGHT,
-    PIX_FMT,
-    FRAMERATE,
-    MODEL,
+    Field::new("spacing", Kind::Word(&Spacing::NAMES), "Even steps of what.")
+        .default("\"log_bitrate\"")
+        .unlisted(),
+    WIDTH.unlisted(),
+    HEIGHT.unlisted(),
+    PIX_FMT.unlisted(),
+    FRAMERATE.unlisted(),
+    MODEL.unlisted(),
     BACKGROUND,
 ];
 
@@ -57,16 +78,16 @@ pub const PER_SHOT: &[Field] = &[
     SRC,
     TARGET,
     ENCODER,
-    PIX_FMT,
-    FRAMERATE,
-    Field::new("scene_threshold", THRESHOLD, CUT_HELP).default("12"),
-    WIDTH,
-    HEIGHT,
+    PIX_FMT.unlisted(),
+    FRAMERATE.unlisted(),
+    Field::new("scene_threshold", THRESHOLD, CUT_HELP).default("12").unlisted(),
+    WIDTH.unlisted(),
+    HEIGHT.unlisted(),
     Field::new("output", Kind::Text, "MP4 file to write."),
     Field::new("overwrite", Kind::Flag, "Replace it.").default("false"),
     Field::new("format", Kind::Word(&["json", "shell", "csv"]), "Not json: also in 'text'.")
         .default("\"json\""),
-    MODEL,
+    MODEL.unlisted(),
     BACKGROUND,
 ];
 
@@ -79,7 +100,7 @@ pub const PREDICT: &[Field] = &[
     TARGET.default("90"),
     Field::new("crf_min", Kind::Whole { min: 0, max: 63 }, "Finest guess.").default("18"),
     Field::new("crf_max", Kind::Whole { min: 0, max: 63 }, "Coarsest guess.").default("35"),
-    Field::new("diff_threshold", THRESHOLD, CUT_HELP).default("12"),
+    Field::new("diff_threshold", THRESHOLD, CUT_HELP).default("12").unlisted(),
     Field::new("format", Kind::Word(&["json", "csv"]), "csv: also in 'text'.").default("\"json\""),
     BACKGROUND,
 ];

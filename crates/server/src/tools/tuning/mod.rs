@@ -1,4 +1,4 @@
-//! The tuning tools: encoders compared, ladders, plans per shot.
+//! The tuning tools: a setting for targets, encoders compared, ladders, plans per shot.
 //!
 //! Arguments are checked here and files opened under the allowed roots; the work itself is crate `tune`'s.
 
@@ -13,7 +13,8 @@ use visus_tune::encoders::{self, Choices};
 use visus_tune::samples::SamplePlan;
 use visus_tune::shots::{DetectSettings, PredictSettings};
 use visus_tune::{
-    Judge, Lab, OutputFile, Pooling, RawShape, Source, Tools, TuneError, is_pix_fmt, looks_raw,
+    Goal, Judge, Lab, OutputFile, Pooling, RawShape, Source, Tools, TuneError, goal_selection, is_pix_fmt,
+    looks_raw,
 };
 
 use super::field::Values;
@@ -36,6 +37,18 @@ pub const RUN_COMPARE: Tool = Tool {
     answer: schema::of::<answers::CompareAnswer>,
     shows: &["rows", "bd_rate"],
     run: Run::Work(|server, values| encode(&RUN_COMPARE, answers::compare, server, values)),
+};
+
+pub const RUN_SEARCH: Tool = Tool {
+    name: "run_search",
+    title: "Find a quality setting",
+    description: "Finds an encoder's coarsest setting that meets several targets at once. It takes minutes; set background.",
+    set: Toolset::Tuning,
+    hints: READS,
+    fields: || fields::SEARCH,
+    answer: schema::of::<answers::SearchAnswer>,
+    shows: &["ok", "quality", "command"],
+    run: Run::Work(|server, values| encode(&RUN_SEARCH, answers::search, server, values)),
 };
 
 pub const RUN_LADDER: Tool = Tool {
@@ -75,7 +88,15 @@ pub const VMAF_PER_SHOT: Tool = Tool {
     run: Run::Work(|server, values| {
         let source = server.roots().open(values.text("reference").unwrap_or_default());
         let source = source.map_err(ToolError::video_path)?;
-        let request = Request { values, source, model: None, raw: None, output: None, targets: Vec::new() };
+        let request = Request {
+            values,
+            source,
+            model: None,
+            raw: None,
+            output: None,
+            targets: Vec::new(),
+            goals: Vec::new(),
+        };
         Ok(Box::new(move |context| answers::predict(&request, context)))
     }),
 };
@@ -101,6 +122,8 @@ struct Request {
     raw: Option<RawShape>,
     output: Option<OutputFile>,
     targets: Vec<f64>,
+    /// What a search must reach.
+    goals: Vec<Goal>,
 }
 
 impl Request {
@@ -109,7 +132,9 @@ impl Request {
         let source = server.roots().open(values.text("src").unwrap_or_default());
         let source = source.map_err(ToolError::video_path)?;
         let output = output(&values, server.roots(), &source)?;
-        let model = Some(model(&values, server.roots())?);
+        let goals = goals(&values)?;
+        let model = model(&values, server.roots())?;
+        let model = Some(goal_selection(model, &goals).map_err(to_tool_error)?);
         let targets = targets(&values)?;
         let raw = raw_shape(tool, &values, &source.path)?;
         if let Some(name) = values.text("pix_fmt").filter(|name| !is_pix_fmt(name)) {
@@ -120,7 +145,7 @@ impl Request {
             encoders::by_name(encoder)
                 .map_err(|error| ToolError::invalid("encoder", &json!(encoder), error.to_string()))?;
         }
-        Ok(Self { values, source, model, raw, output, targets })
+        Ok(Self { values, source, model, raw, output, targets, goals })
     }
 
     fn open(&self, server: &Server, context: &Context) -> Result<Opened, ToolError> {
@@ -141,7 +166,7 @@ impl Request {
         let named = self.values.text("model").unwrap_or(DEFAULT_MODEL);
         let refuse = |error: TuneError| ToolError::invalid("model", &json!(named), error.chain());
         let judge = match &self.model {
-            Some(model) => Judge::of(model, &source.format, source.rate),
+            Some(model) => Judge::of_goals(model, &self.goals, &source.format, source.rate),
             None => Judge::new(named, &source.format, source.rate),
         };
         let judge = judge.map_err(refuse)?;
@@ -240,6 +265,23 @@ fn targets(values: &Values) -> Result<Vec<f64>, ToolError> {
     let targets = parsed.map_err(|_| refuse())?;
     let fits = targets.len() <= 16 && targets.iter().all(|target| (0.0..=110.0).contains(target));
     if fits { Ok(targets) } else { Err(refuse()) }
+}
+
+/// What a search must reach; a score of the model lies between 0 and 110.
+fn goals(values: &Values) -> Result<Vec<Goal>, ToolError> {
+    if values.has("targets") && values.texts("targets").is_empty() {
+        return Err(ToolError::invalid("targets", &json!([]), "must name at least one, as 'mean=95'"));
+    }
+    let goal = |text: String| {
+        let goal = Goal::parse(&text, POOLING);
+        let fits = |goal: &Goal| goal.metric.is_some() || (0.0..=110.0).contains(&goal.value);
+        match goal {
+            Ok(goal) if fits(&goal) => Ok(goal),
+            Ok(_) => Err(ToolError::invalid("targets", &json!(text), "a score lies between 0 and 110")),
+            Err(reason) => Err(ToolError::invalid("targets", &json!(text), reason)),
+        }
+    };
+    values.texts("targets").into_iter().map(goal).collect()
 }
 
 fn raw_shape(
