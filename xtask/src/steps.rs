@@ -15,9 +15,9 @@ pub fn root() -> PathBuf {
 }
 
 /// Tests are built with everything that is compiled in on demand, so that nothing is compiled twice.
-pub const FEATURES: &str = "visus/otel,visus/wgpu";
+pub const FEATURES: &str = "visus/nats,visus/object-store,visus/otel,visus/wgpu";
 /// The same for lints, which also see the fixtures of the conformance suite.
-const ALL_FEATURES: &str = "visus/otel,visus/wgpu,visus/conformance-fixtures";
+const ALL_FEATURES: &str = "visus/conformance-fixtures,visus/nats,visus/object-store,visus/otel,visus/wgpu";
 
 /// Seconds for each fuzz target. In a full check all run at once and share the cores.
 const FUZZ_SECONDS: f64 = 60.0;

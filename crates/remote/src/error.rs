@@ -17,6 +17,7 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    #[cfg(any(feature = "nats", feature = "object-store"))]
     pub(crate) fn failed(what: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         Self::Failed { what: what.into(), reason: reason.to_string() }
     }

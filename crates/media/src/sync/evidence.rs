@@ -10,7 +10,6 @@
 
 use crate::sync::cadence::Cadence;
 use crate::sync::look::{Look, motion};
-use crate::sync::track::Place;
 
 /// Frames of a block.
 pub const BLOCK: usize = 24;
@@ -51,8 +50,6 @@ pub struct Evidence {
     pub foreign: Vec<f32>,
     /// The usual distance of a frame to the nearest.
     pub noise: f32,
-    /// Where in the reference every frame lies, as far as motion shows it.
-    places: Vec<Option<Place>>,
 }
 
 impl Evidence {
@@ -61,16 +58,12 @@ impl Evidence {
     pub fn new(look: &dyn Look, cadence: &Cadence, slack: f32, always: &[i32], known: Option<f32>) -> Self {
         let (_, distorted) = look.lengths();
         let mut best = Vec::with_capacity(distorted);
-        let mut places = Vec::with_capacity(distorted);
         let mut ranked: Vec<Vec<i32>> = Vec::new();
         for from in (0..distorted).step_by(BLOCK) {
             let frames = from..(from + BLOCK).min(distorted);
             let near = ranked.last().and_then(|offsets| offsets.first().copied());
             let scan = Scan::new(look, cadence, frames, near);
             best.extend(scan.rows.iter().map(|row| least(row)));
-            places.extend(
-                scan.nearest(cadence, from).map(|(frame, nearest)| Place::find(look, frame, nearest?)),
-            );
             ranked.push(scan.ranked(&best[from..], slack));
         }
         let noise = known.map_or(usual(&best), |known| known.min(usual(&best)));
@@ -86,18 +79,11 @@ impl Evidence {
             offsets.dedup();
             let from = at * BLOCK;
             let frames = from..(from + BLOCK).min(distorted);
-            Block::new(look, cadence, frames, offsets, &mut best, slack, &places)
+            Block::new(look, cadence, frames, offsets, &mut best, slack)
         });
         let blocks = blocks.collect();
         let foreign = best.iter().map(|best| foreign(*best, noise)).collect();
-        Self { blocks, foreign, noise, places }
-    }
-
-    /// What the change of lateness says against pairs of a frame and the one before with these frames of the reference.
-    pub fn against_step(&self, frame: usize, before: i32, now: i32) -> f32 {
-        let place = |frame: usize| self.places.get(frame).copied().flatten();
-        let both = place(frame).zip(place(frame - 1));
-        both.and_then(|(own, earlier)| own.step(now, &earlier, before)).unwrap_or(0.0)
+        Self { blocks, foreign, noise }
     }
 }
 
@@ -171,19 +157,6 @@ impl Scan {
         Self { first, rows: frames.map(row).collect() }
     }
 
-    /// The nearest frame of the reference for every frame of the block, which begins at `from`.
-    fn nearest<'a>(
-        &'a self,
-        cadence: &'a Cadence,
-        from: usize,
-    ) -> impl Iterator<Item = (usize, Option<usize>)> + 'a {
-        self.rows.iter().zip(from..).map(move |(row, frame)| {
-            let least = (0..row.len()).min_by(|a, b| row[*a].total_cmp(&row[*b]));
-            let place = least.map(|column| cadence.due(frame) as i32 + self.first + column as i32);
-            (frame, place.and_then(|place| usize::try_from(place).ok()))
-        })
-    }
-
     /// Offsets, the fitting ones first.
     fn ranked(&self, best: &[f32], slack: f32) -> Vec<i32> {
         let width = self.rows.first().map_or(0, Vec::len);
@@ -206,13 +179,8 @@ impl Block {
         offsets: Vec<i32>,
         best: &mut [f32],
         slack: f32,
-        places: &[Option<Place>],
     ) -> Self {
         let (reference, _) = look.lengths();
-        let tracked = |frame: usize, offset: i32| {
-            let known = places.get(frame).copied().flatten()?;
-            known.against(cadence.due(frame) as i32 + offset)
-        };
         let row = |frame: usize| -> Vec<f32> {
             let distance = |offset: &i32| {
                 place(cadence, frame, *offset, reference).map_or(f32::MAX, |at| look.distance(at, frame))
@@ -226,11 +194,8 @@ impl Block {
                 place(cadence, frame, offsets[nearest], reference).map_or(0.0, |at| motion(look, at));
             let behind = if frame < FRESH { slack } else { slack.max(late(best, motion)) };
             let each = distances.into_iter().enumerate();
-            each.map(|(at, distance)| {
-                let plain = against(distance, best, if at > nearest { behind } else { slack });
-                if plain.is_finite() { tracked(frame, offsets[at]).unwrap_or(plain) } else { plain }
-            })
-            .collect()
+            each.map(|(at, distance)| against(distance, best, if at > nearest { behind } else { slack }))
+                .collect()
         };
         let against = frames.map(row).collect();
         Self { offsets, against }

@@ -33,7 +33,6 @@ pub(crate) mod start;
 pub(crate) mod steps;
 pub(crate) mod threads;
 pub(crate) mod thumbnails;
-mod track;
 pub(crate) mod weigh;
 pub(crate) mod window;
 

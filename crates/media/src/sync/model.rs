@@ -96,8 +96,7 @@ impl Model<'_> {
     /// The price of going from one offset to another, paired before and after; infinite where time would run backwards.
     fn step(&self, frame: usize, from: i32, to: i32) -> f32 {
         let (before, now) = (self.place(frame - 1, from), self.place(frame, to));
-        let change = self.changes.against(frame, before, now, self.evidence.noise)
-            + self.evidence.against_step(frame, before, now);
+        let change = self.changes.against(frame, before, now, self.evidence.noise);
         if from == to {
             return change;
         }
