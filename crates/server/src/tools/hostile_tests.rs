@@ -57,6 +57,10 @@ impl Trap {
         let given = given.as_object().cloned().unwrap_or_default();
         let owner = Owner::local();
         match self.server.start(tool.name, given.clone(), &owner).await {
+            // Who asks for everything gets it, however long.
+            Ok(Started::Answer(answer)) if given.get("detail") == Some(&json!("full")) => {
+                check_value(tool.name, &Value::Object(answer));
+            }
             Ok(Started::Answer(answer)) => check_answer(tool.name, answer),
             Ok(Started::Job(handle) | Started::Background(handle)) => self.check_job(tool.name, handle).await,
             Err(error) => {

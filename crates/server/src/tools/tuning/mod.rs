@@ -42,7 +42,7 @@ pub const RUN_COMPARE: Tool = Tool {
 pub const RUN_SEARCH: Tool = Tool {
     name: "run_search",
     title: "Find a quality setting",
-    description: "Finds an encoder's coarsest setting that meets several targets at once. It takes minutes; set background.",
+    description: "Finds the coarsest setting that meets all targets. It takes minutes; set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::SEARCH,
@@ -54,7 +54,7 @@ pub const RUN_SEARCH: Tool = Tool {
 pub const RUN_LADDER: Tool = Tool {
     name: "run_ladder",
     title: "Build a ladder",
-    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality. It returns a JSON, HLS or DASH manifest, no segments; set background.",
+    description: "Finds renditions for adaptive streaming on the convex hull of rate and quality; returns a JSON, HLS or DASH manifest; set background.",
     set: Toolset::Tuning,
     hints: READS,
     fields: || fields::LADDER,
