@@ -48,8 +48,6 @@ struct Kept {
 #[derive(Debug)]
 struct Pictures {
     file: FileKey,
-    /// From one picture to the next.
-    every: u64,
     frames: BTreeMap<u64, Bytes>,
 }
 
@@ -67,34 +65,38 @@ impl PreviewStore {
         Arc::new(Sink { store: Arc::clone(self), files })
     }
 
-    /// The picture nearest to a frame, if one is near enough, and the frame that it shows.
-    pub fn near(&self, file: &FileKey, frame: u64) -> Option<(u64, Bytes)> {
+    /// The pictures of the pair nearest to this one of which there are both, if one is near enough, and its number. `frames` says
+    /// which frames make up a pair.
+    pub fn near(
+        &self,
+        files: [&FileKey; 2],
+        pair: u64,
+        frames: impl Fn(u64) -> [u64; 2],
+    ) -> Option<(u64, [Bytes; 2])> {
         let kept = self.lock();
-        let video = kept.videos.iter().find(|video| video.file == *file)?;
-        let before = video.frames.range(..=frame).next_back();
-        let after = video.frames.range(frame..).next();
-        let nearest = before.into_iter().chain(after).min_by_key(|(number, _)| number.abs_diff(frame))?;
-        let far = FARTHEST.min(video.every);
-        (nearest.0.abs_diff(frame) <= far).then(|| (*nearest.0, nearest.1.clone()))
+        let video = |file: &FileKey| kept.videos.iter().find(|video| video.file == *file);
+        let [reference, distorted] = [video(files[0])?, video(files[1])?];
+        let both = |pair: u64| {
+            let [a, b] = frames(pair);
+            Some((pair, [reference.frames.get(&a)?.clone(), distorted.frames.get(&b)?.clone()]))
+        };
+        (0..=FARTHEST).find_map(|away| both(pair.saturating_sub(away)).or_else(|| both(pair + away)))
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, file: &FileKey, every: u64, frame: u64, jpeg: Vec<u8>) {
+    fn put(&self, file: &FileKey, frame: u64, jpeg: Vec<u8>) {
         let mut kept = self.lock();
         let known = kept.videos.iter().position(|video| video.file == *file);
         // One that is read again is new again.
-        let mut video = known.and_then(|place| kept.videos.remove(place)).unwrap_or_else(|| Pictures {
-            file: file.clone(),
-            every,
-            frames: BTreeMap::new(),
-        });
+        let mut video = known
+            .and_then(|place| kept.videos.remove(place))
+            .unwrap_or_else(|| Pictures { file: file.clone(), frames: BTreeMap::new() });
         kept.bytes += jpeg.len();
         let replaced = video.frames.insert(frame, jpeg.into());
         kept.bytes -= replaced.map_or(0, |picture| picture.len());
-        video.every = every;
         kept.videos.push_back(video);
         while kept.bytes > self.most_bytes
             && let Some(oldest) = kept.videos.pop_front()
@@ -112,9 +114,9 @@ struct Sink {
 }
 
 impl PreviewSink for Sink {
-    fn put(&self, side: usize, frame: u64, every: u64, jpeg: Vec<u8>) {
+    fn put(&self, side: usize, frame: u64, jpeg: Vec<u8>) {
         if let Some(file) = self.files.get(side).and_then(Option::as_ref) {
-            self.store.put(file, every, frame, jpeg);
+            self.store.put(file, frame, jpeg);
         }
     }
 }
@@ -127,34 +129,41 @@ mod tests {
         FileKey { path: path.into(), bytes: 1, modified: 2 }
     }
 
+    /// The second video begins two frames late.
+    fn frames(pair: u64) -> [u64; 2] {
+        [pair + 2, pair]
+    }
+
     #[test]
-    fn the_nearest_picture_is_shown_unless_it_is_far() {
+    fn the_nearest_pair_is_shown_unless_it_is_far() {
         let store = PreviewStore::new(1000);
-        for frame in [0, 4, 8, 100] {
-            store.put(&file("a"), 4, frame, vec![frame as u8]);
+        for frame in [2, 6, 10, 102] {
+            store.put(&file("a"), frame, vec![frame as u8]);
         }
-        let near = |frame| store.near(&file("a"), frame).map(|(shown, _)| shown);
-        assert_eq!(
-            [near(0), near(1), near(3), near(7), near(9)],
-            [Some(0), Some(0), Some(4), Some(8), Some(8)]
-        );
+        for frame in [0, 8, 100] {
+            store.put(&file("b"), frame, vec![frame as u8]);
+        }
+        let near = |pair| store.near([&file("a"), &file("b")], pair, frames);
+        assert_eq!(near(0).unwrap(), (0, [Bytes::from(vec![2]), Bytes::from(vec![0])]));
+        assert_eq!([near(3), near(4), near(7)].map(|found| found.unwrap().0), [0, 0, 8]);
         assert_eq!([near(50), near(200)], [None, None]);
-        assert_eq!(store.near(&FileKey { modified: 3, ..file("a") }, 0), None);
+        let changed = FileKey { modified: 3, ..file("a") };
+        assert_eq!(store.near([&changed, &file("b")], 0, frames), None);
     }
 
     #[test]
     fn the_oldest_videos_make_room() {
         let store = PreviewStore::new(1000);
+        let has = |name: &str| store.near([&file(name), &file(name)], 0, |pair| [pair; 2]).is_some();
         for name in ["a", "b", "c"] {
-            store.put(&file(name), 1, 0, vec![0; 400]);
+            store.put(&file(name), 0, vec![0; 400]);
         }
-        assert!(store.near(&file("a"), 0).is_none());
-        assert!(store.near(&file("c"), 0).is_some());
+        assert!(!has("a") && has("c"));
         // The same picture again takes no more room.
         for _ in 0..10 {
-            store.put(&file("c"), 1, 0, vec![0; 400]);
+            store.put(&file("c"), 0, vec![0; 400]);
         }
-        assert!(store.near(&file("b"), 0).is_some());
+        assert!(has("b"));
         assert_eq!(store.lock().bytes, 800);
     }
 }

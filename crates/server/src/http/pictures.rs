@@ -98,30 +98,33 @@ pub async fn picture(
     Ok((headers, large::Text::of(bytes)?).into_response())
 }
 
-/// Which frame of the file a small picture shows, if not the one that was asked for: how many frames later, or earlier.
+/// Which pair a small picture belongs to, if not the one that was asked for: how many later, or earlier.
 const FRAMES_OFF: HeaderName = HeaderName::from_static("x-visus-frames-off");
 
 /// The small picture, or an empty answer where there is none.
 fn preview(app: &App, entry: &Entry, pair: u64, side: usize) -> Result<Response, ToolError> {
     let Some(store) = app.core.previews() else { return Ok(StatusCode::NO_CONTENT.into_response()) };
-    let subject = Subject::open(app, &entry.inputs[side])?;
-    let frame = frame_of(app, entry, pair)[side];
-    let Some((shown, jpeg)) = store.near(&subject.key, frame) else {
+    let reference = Subject::open(app, &entry.inputs[0])?;
+    let distorted = Subject::open(app, &entry.inputs[1])?;
+    let steps = steps_of(app, entry);
+    let files = [&reference.key, &distorted.key];
+    let Some((shown, pictures)) = store.near(files, pair, |pair| steps.at(pair)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
+    let jpeg = pictures[side].clone();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("image/jpeg")),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
-        (FRAMES_OFF, HeaderValue::from(shown as i64 - frame as i64)),
+        (FRAMES_OFF, HeaderValue::from(shown as i64 - pair as i64)),
     ];
     Ok((headers, jpeg).into_response())
 }
 
-/// The frames of both files that make up a pair.
-fn frame_of(app: &App, entry: &Entry, pair: u64) -> [u64; 2] {
+/// Which frames of both files make up the pairs.
+fn steps_of(app: &App, entry: &Entry) -> Steps {
     let steps = app.history.as_ref().and_then(|history| history.read_json(&entry.id, Stored::Result));
     let steps = steps.and_then(|result| serde_json::from_value::<Steps>(result["steps"].clone()).ok());
-    steps.unwrap_or_default().at(pair)
+    steps.unwrap_or_default()
 }
 
 /// A client that leaves ends the decoding of its picture.
@@ -232,7 +235,7 @@ fn shown(
     cancel: &Cancel,
 ) -> Result<Bytes, ToolError> {
     let subject = Subject::open(app, &entry.inputs[side])?;
-    let frame = frame_of(app, entry, pair)[side];
+    let frame = steps_of(app, entry).at(pair)[side];
     let key = Key { file: subject.key.clone(), frame, size };
     app.viewer.picture(&key, || {
         let raw = raw_format(&entry.request);
