@@ -87,8 +87,8 @@ async function previewed(page, chart, box) {
   });
   const before = await shown(page);
   await chart.click({ position: { x: box.width * 0.62, y: box.height / 2 } });
-  await page.locator("canvas.look[data-preview]").waitFor();
-  ok("a preview is shown until the frame is decoded", (await page.locator(".caption").first().innerText()).includes("preview") && before !== (await shown(page)));
+  const seen = await page.locator("canvas.look[data-preview]").waitFor({ timeout: 60_000 }).then(() => true, () => false);
+  ok("a preview is shown until the frame is decoded", seen && (await page.locator(".caption").first().innerText()).includes("preview") && before !== (await shown(page)));
   release();
   await page.locator("canvas.look[data-frame]").waitFor();
   await page.unroute(whole);
