@@ -70,10 +70,12 @@ pub fn prepare() -> Result<()> {
 
 /// With the options of the command line.
 pub fn run() -> Result<()> {
-    all(&Options::parse(std::env::args().skip(2))?)
+    let options = Options::parse(std::env::args().skip(2))?;
+    all(&options)?;
+    step("nats", || nats::check(&options))
 }
 
-/// The short run.
+/// The short run. The queue's own tests are among those of `visus`; many pairs on it are a run on request.
 pub fn check() -> Result<()> {
     all(&Options::short())
 }
@@ -81,7 +83,6 @@ pub fn check() -> Result<()> {
 fn all(options: &Options) -> Result<()> {
     step("manifests of schedulers", manifests::check)?;
     step("slurm", || slurm::check(options))?;
-    step("nats", || nats::check(options))?;
     step("dask and ray", || python::check(options.python.as_deref()))
 }
 
