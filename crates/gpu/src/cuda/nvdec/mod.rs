@@ -9,10 +9,10 @@
 #![allow(unsafe_code)]
 
 mod api;
+mod open;
 
 use std::collections::VecDeque;
 use std::ffi::{c_int, c_uint, c_ulong, c_void};
-use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
@@ -22,13 +22,14 @@ use visus_video::{Chroma, Format, RemotePicture};
 use super::driver::{Context, Event, Stream};
 use super::kernels::Kernels;
 use super::picture::{PictureStock, Surface};
-use crate::decoder::{VideoCodec, VideoDecoder, VideoStream};
-use crate::engines::Engines;
+use crate::decoder::{VideoCodec, VideoDecoder};
 use crate::error::DeviceError;
 use api::{
     Api, Caps, CreateInfo, DecodeStatus, DecoderHandle, DisplayInfo, MapParameters, Packet, ParserHandle,
     ParserParameters, PictureStart, ShortRectangle, VideoFormat,
 };
+
+pub use open::open;
 
 /// Pictures that are being decoded while an earlier one is fetched.
 const DELAY: u32 = 4;
