@@ -3,8 +3,9 @@
 //! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and so does a queue of
 //! NATS JetStream with four workers; the result must be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the
 //! full run) of how many `--frames N`, `--shards N` in how many shards, `--kill-every SECONDS` how often all workers are killed,
-//! `--rounds N` how often all of it is measured, `--visus FILE` which binary, `--only slurm|nats` where. `packaging/scale` is held
-//! against the schemas of those who read it. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
+//! `--rounds N` how often all of it is measured, `--visus FILE` which binary, `--only slurm|nats|stores` where. `packaging/scale` is
+//! held against the schemas of those who read it. Object stores of Google and behind TLS are tried, and with `--azurite FILE` (from
+//! npm) Azure's. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
 //! `python/examples`.
 
 mod clips;
@@ -13,6 +14,7 @@ mod nats;
 mod outcome;
 mod python;
 mod slurm;
+mod stores;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,6 +43,8 @@ pub struct Options {
     kill_every: Duration,
     /// An interpreter with our package, Dask and Ray.
     python: Option<PathBuf>,
+    /// The program `azurite-blob`.
+    azurite: Option<PathBuf>,
 }
 
 impl Options {
@@ -50,7 +54,18 @@ impl Options {
         let queue_visus = root().join("target/debug/visus");
         let kill_every = Duration::from_millis(300);
         let (pairs, frames, shards, rounds) = (FEW, FRAMES, SHARDS, 1);
-        Self { visus, queue_visus, pairs, frames, shards, rounds, only: None, kill_every, python: None }
+        Self {
+            visus,
+            queue_visus,
+            pairs,
+            frames,
+            shards,
+            rounds,
+            only: None,
+            kill_every,
+            python: None,
+            azurite: None,
+        }
     }
 
     fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
@@ -68,9 +83,10 @@ impl Options {
                     options.visus = PathBuf::from(&value).canonicalize().context(value)?;
                     options.queue_visus.clone_from(&options.visus);
                 }
+                "--azurite" => options.azurite = Some(PathBuf::from(&value).canonicalize().context(value)?),
                 "--python" => options.python = Some(value.into()),
                 _ => bail!(
-                    "there is no option {word}: --pairs N, --frames N, --shards N, --rounds N, --only slurm|nats, --kill-every SECONDS, --visus FILE, --python FILE"
+                    "there is no option {word}: --pairs N, --frames N, --shards N, --rounds N, --only slurm|nats|stores, --kill-every SECONDS, --visus FILE, --python FILE, --azurite FILE"
                 ),
             }
         }
@@ -87,10 +103,15 @@ pub fn prepare() -> Result<()> {
 pub fn run() -> Result<()> {
     let options = Options::parse(std::env::args().skip(2))?;
     match options.only.as_deref() {
-        None => all(&options).and_then(|()| step("nats", || nats::check(&options))),
+        None => {
+            all(&options)?;
+            step("nats", || nats::check(&options))?;
+            step("object stores", || stores::check(&options))
+        }
         Some("slurm") => step("slurm", || slurm::check(&options)),
         Some("nats") => step("nats", || nats::check(&options)),
-        Some(other) => bail!("{other} is neither slurm nor nats"),
+        Some("stores") => step("object stores", || stores::check(&options)),
+        Some(other) => bail!("{other} is neither slurm nor nats nor stores"),
     }
 }
 

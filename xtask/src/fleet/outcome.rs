@@ -59,7 +59,7 @@ impl<'a> Trial<'a> {
         plan_words: &[&str],
         mut work: impl FnMut() -> Result<(Cost, usize)>,
     ) -> Result<()> {
-        let [mut planned, mut worked, mut gathered, mut batch] = [Cost::WORST; 4];
+        let [mut planned, mut worked, mut gathered, mut batch, mut undisturbed] = [Cost::WORST; 5];
         let mut kills = 0;
         for _ in 0..rounds {
             let _ = std::fs::remove_dir_all(&self.plan);
@@ -77,14 +77,18 @@ impl<'a> Trial<'a> {
             let words = [&["batch", &list, "-t", "2", "-q", "-o", &output], &SCORE[..]].concat();
             batch = batch.min(self.timed(&words)?);
             self.compare()?;
+            undisturbed = undisturbed.min(self.undisturbed(&list)?);
         }
         println!("ok: {} pairs, {kills} workers killed in {rounds} rounds, 0 lost, 0 double", self.pairs);
-        println!("    one batch {batch}");
+        let above = |cost: Cost| 100.0 * (worked.processor / cost.processor - 1.0);
+        println!("    one batch   {batch}");
+        println!("    undisturbed {undisturbed}: two workers, no scheduler, none killed");
         println!(
-            "    workers   {worked}: {:+.1} % of processor time",
-            100.0 * (worked.processor / batch.processor - 1.0)
+            "    workers     {worked}: {:+.1} % of processor time to one batch, {:+.1} % to undisturbed workers",
+            above(batch),
+            above(undisturbed)
         );
-        println!("    plan      {planned}; gather {gathered}");
+        println!("    plan        {planned}; gather {gathered}");
         Ok(())
     }
 
@@ -92,12 +96,26 @@ impl<'a> Trial<'a> {
         self.folder.join(name).with_extension("ndjson").to_string_lossy().into_owned()
     }
 
+    /// The same tasks by two workers that nobody kills.
+    fn undisturbed(&self, list: &str) -> Result<Cost> {
+        let plan = self.folder.join("undisturbed");
+        let _ = std::fs::remove_dir_all(&plan);
+        let plan = plan.to_string_lossy();
+        self.timed(&[&["plan", list, "--quiet", "--shards", "2", "-o", &plan, "--"], &SCORE[..]].concat())?;
+        let script = "\"$0\" work \"$1\" -q -t 1 --shard 0 & \"$0\" work \"$1\" -q -t 1 --shard 1 && wait $!";
+        self.timed_program("bash", &["-c", script, &self.visus.to_string_lossy(), &plan])
+    }
+
     /// Runs `visus`.
     fn timed(&self, words: &[&str]) -> Result<Cost> {
+        self.timed_program(&self.visus.to_string_lossy(), words)
+    }
+
+    fn timed_program(&self, program: &str, words: &[&str]) -> Result<Cost> {
         let (started, times) = (Instant::now(), self.folder.join("command.times"));
         let mut shell = Command::new("bash");
         shell.args(["-c", "\"$@\"; code=$?; times > \"$0\"; exit $code"]).arg(&times);
-        succeeds(shell.arg(self.visus).args(words))?;
+        succeeds(shell.arg(program).args(words))?;
         Ok(Cost { wall: started.elapsed().as_secs_f64(), processor: seconds(&times)? })
     }
 
