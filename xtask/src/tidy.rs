@@ -26,7 +26,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("python", &["scoring", "video", "metrics", "engine", "report", "media", "tune", "eval"]),
     (
         "server",
-        &["scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval"],
+        &[
+            "scoring", "child", "video", "metrics", "diagnose", "engine", "report", "media", "tune", "eval",
+            "remote",
+        ],
     ),
     (
         "cli",

@@ -98,7 +98,9 @@ impl Bucket {
                 Ok(Ok(answer)) => return Ok(Some(answer)),
                 Ok(Err(Error::NotFound { .. })) => return Ok(None),
                 Ok(Err(Error::Precondition { path, .. })) => return Err(RemoteError::Changed(path)),
-                Ok(Err(error)) if is_final(&error) => return Err(RemoteError::failed(what, chain(&error))),
+                Ok(Err(error)) if is_final(&error) || is_distrusted(&error) => {
+                    return Err(RemoteError::failed(what, chain(&error)));
+                }
                 Ok(Err(error)) => chain(&error),
                 Err(_) => format!("no answer in {} s", LIMIT.as_secs()),
             };
@@ -241,6 +243,21 @@ fn is_final(error: &Error) -> bool {
             | Error::InvalidPath { .. }
             | Error::UnknownConfigurationKey { .. }
     )
+}
+
+/// Whether a server is not whom it says it is, or its authority is not known here (`SSL_CERT_FILE`).
+fn is_distrusted(error: &Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            let inner = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+            if matches!(inner, Some(rustls::Error::InvalidCertificate(_))) {
+                return true;
+            }
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// An error with its causes, without repeating what a cause says already.

@@ -94,9 +94,7 @@ impl Signer for Rsa {
 }
 
 fn key(pem: &[u8]) -> Result<SigningKey> {
-    if let Some(what) = tls::missing() {
-        return Err(refused(format!("this processor lacks {what}, which signing with RSA needs")));
-    }
+    tls::supported().map_err(refused)?;
     let key = match PrivateKeyDer::from_pem_slice(pem).map_err(refused)? {
         PrivateKeyDer::Pkcs8(key) => SigningKey::from_pkcs8_der(key.secret_pkcs8_der()),
         PrivateKeyDer::Pkcs1(key) => SigningKey::from_pkcs1_der(key.secret_pkcs1_der()),

@@ -29,6 +29,13 @@ impl RemoteError {
     }
 }
 
+#[cfg(feature = "tls")]
+impl From<crate::tls::NoCryptography> for RemoteError {
+    fn from(reason: crate::tls::NoCryptography) -> Self {
+        Self::Address(format!("{reason}; use an endpoint without TLS"))
+    }
+}
+
 impl From<RemoteError> for std::io::Error {
     fn from(error: RemoteError) -> Self {
         Self::other(error)

@@ -1,5 +1,6 @@
 //! The way to an object store: hyper, with TLS by rustls and graviola.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,7 +35,7 @@ impl Web {
         tcp.set_connect_timeout(Some(CONNECT));
         tcp.set_nodelay(true);
         let builder = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(tls::provider()?)
+            .with_provider_and_native_roots(Arc::new(tls::provider()?))
             .map_err(|error| RemoteError::failed("certificates of this machine", error))?;
         let https = builder.https_or_http().enable_http1().wrap_connector(tcp);
         let mut client = Client::builder(TokioExecutor::new());

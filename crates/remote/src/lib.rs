@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `object-store` | [`Bucket`], a place for named bytes in S3, Google Cloud Storage or Azure; [`RangeReader`], an object read by ranges; [`Cache`], objects staged into a bounded folder |
 //! | `nats` | [`Queue`], a work queue of NATS JetStream |
+//! | `tls` | [`tls::provider`], cryptography for TLS; the server uses it too |
 
 #![forbid(unsafe_code)]
 
@@ -27,8 +28,8 @@ mod queue;
 mod ranges;
 #[cfg(any(feature = "object-store", feature = "nats"))]
 mod runtime;
-#[cfg(any(feature = "object-store", feature = "nats"))]
-mod tls;
+#[cfg(feature = "tls")]
+pub mod tls;
 
 #[cfg(feature = "object-store")]
 pub use address::Address;

@@ -86,7 +86,7 @@ fn parse(text: &str) -> Result<QueueAddress, RemoteError> {
 
 async fn connect(address: &QueueAddress) -> Result<Context, RemoteError> {
     // Others may have chosen theirs already, which does as well.
-    let _ = tls::provider()?.as_ref().clone().install_default();
+    let _ = tls::provider()?.install_default();
     let cannot = |error: &dyn std::fmt::Display| {
         RemoteError::failed(format!("cannot reach {}", hidden(&address.server)), error)
     };

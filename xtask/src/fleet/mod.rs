@@ -2,15 +2,19 @@
 //!
 //! Slurm, from Debian's packages, scores a plan on this machine with two slots while its workers are killed, and so does a queue of
 //! NATS JetStream with four workers; the result must be that of one `visus batch`. `--pairs N` says how many pairs (10,000 for the
-//! full run), `--kill-every SECONDS` how often all workers are killed, `--visus FILE` which binary. `packaging/scale` is held against
-//! the schemas of those who read it. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
+//! full run) of how many `--frames N`, `--shards N` in how many shards, `--kill-every SECONDS` how often all workers are killed,
+//! `--rounds N` how often all of it is measured, `--visus FILE` which binary, `--only slurm|nats|stores` where. `packaging/scale` is
+//! held against the schemas of those who read it. Object stores of Google and behind TLS are tried, and with `--azurite FILE` (from
+//! npm) Azure's. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
 //! `python/examples`.
 
 mod clips;
 mod manifests;
 mod nats;
+mod outcome;
 mod python;
 mod slurm;
+mod stores;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +25,8 @@ use crate::steps::{root, step};
 
 /// Pairs in the short run, which is a part of `cargo xtask test`.
 const FEW: usize = 200;
+const FRAMES: usize = 3;
+const SHARDS: usize = 40;
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -29,9 +35,16 @@ pub struct Options {
     /// One with the feature `nats`.
     queue_visus: PathBuf,
     pairs: usize,
+    frames: usize,
+    shards: usize,
+    rounds: usize,
+    /// The only engine, if not all of them.
+    only: Option<String>,
     kill_every: Duration,
     /// An interpreter with our package, Dask and Ray.
     python: Option<PathBuf>,
+    /// The program `azurite-blob`.
+    azurite: Option<PathBuf>,
 }
 
 impl Options {
@@ -39,7 +52,20 @@ impl Options {
         let visus = root().join("target/release/visus");
         // Tests are built with all features.
         let queue_visus = root().join("target/debug/visus");
-        Self { visus, queue_visus, pairs: FEW, kill_every: Duration::from_millis(300), python: None }
+        let kill_every = Duration::from_millis(300);
+        let (pairs, frames, shards, rounds) = (FEW, FRAMES, SHARDS, 1);
+        Self {
+            visus,
+            queue_visus,
+            pairs,
+            frames,
+            shards,
+            rounds,
+            only: None,
+            kill_every,
+            python: None,
+            azurite: None,
+        }
     }
 
     fn parse(words: impl Iterator<Item = String>) -> Result<Self> {
@@ -48,14 +74,19 @@ impl Options {
             let value = words.next().with_context(|| format!("{word} needs a value"))?;
             match word.as_str() {
                 "--pairs" => options.pairs = value.parse().context(value)?,
+                "--frames" => options.frames = value.parse().context(value)?,
+                "--shards" => options.shards = value.parse().context(value)?,
+                "--rounds" => options.rounds = value.parse().context(value)?,
+                "--only" => options.only = Some(value),
                 "--kill-every" => options.kill_every = Duration::try_from_secs_f64(value.parse::<f64>()?)?,
                 "--visus" => {
                     options.visus = PathBuf::from(&value).canonicalize().context(value)?;
                     options.queue_visus.clone_from(&options.visus);
                 }
+                "--azurite" => options.azurite = Some(PathBuf::from(&value).canonicalize().context(value)?),
                 "--python" => options.python = Some(value.into()),
                 _ => bail!(
-                    "there is no option {word}: --pairs N, --kill-every SECONDS, --visus FILE, --python FILE"
+                    "there is no option {word}: --pairs N, --frames N, --shards N, --rounds N, --only slurm|nats|stores, --kill-every SECONDS, --visus FILE, --python FILE, --azurite FILE"
                 ),
             }
         }
@@ -71,8 +102,17 @@ pub fn prepare() -> Result<()> {
 /// With the options of the command line.
 pub fn run() -> Result<()> {
     let options = Options::parse(std::env::args().skip(2))?;
-    all(&options)?;
-    step("nats", || nats::check(&options))
+    match options.only.as_deref() {
+        None => {
+            all(&options)?;
+            step("nats", || nats::check(&options))?;
+            step("object stores", || stores::check(&options))
+        }
+        Some("slurm") => step("slurm", || slurm::check(&options)),
+        Some("nats") => step("nats", || nats::check(&options)),
+        Some("stores") => step("object stores", || stores::check(&options)),
+        Some(other) => bail!("{other} is neither slurm nor nats nor stores"),
+    }
 }
 
 /// The short run. The queue's own tests are among those of `visus`; many pairs on it are a run on request.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::slurm::{compare, seconds, workers_of};
-use super::{Options, clips};
-use crate::steps::{bring, is_required, succeeds};
+use super::Options;
+use super::outcome::{Cost, Killer, Trial, seconds};
+use crate::steps::{bring, is_required};
 
 const WORKERS: usize = 4;
 /// A queue that does nothing for so long does not work.
@@ -40,31 +40,19 @@ pub fn check(options: &Options) -> Result<()> {
         Ok(started) => started,
         Err(error) => return left_out(&format!("nats-server does not run here ({error:#})")),
     };
-    let list = clips::write(folder.path(), options.pairs)?;
-    let plan = folder.path().join("plan");
-    let mut planned = Command::new(&options.queue_visus);
-    planned.arg("plan").arg(&list).args(["--quiet", "--queue", &address, "--lease", LEASE, "-o"]).arg(&plan);
-    succeeds(planned.args(["--", "-m", "v0.6.1"]))?;
-    let started = Instant::now();
-    let mut workers: Vec<Ends> = (0..WORKERS)
-        .map(|worker| work(options, folder.path(), &plan, &address, worker))
-        .collect::<Result<_>>()?;
-    let kills = kill_until_done(&mut workers, &plan, options.kill_every)?;
-    let elapsed = started.elapsed().as_secs_f64();
+    let trial = Trial::new(&options.queue_visus, folder.path(), options)?;
+    let outcome = trial.rounds(options.rounds, &["--queue", &address, "--lease", LEASE], || {
+        let started = Instant::now();
+        let mut workers: Vec<Ends> =
+            (0..WORKERS).map(|worker| work(&trial, &address, worker)).collect::<Result<_>>()?;
+        let kills = kill_until_done(&mut workers, &trial.plan, options.kill_every)?;
+        let wall = started.elapsed().as_secs_f64();
+        let times = |worker| seconds(&folder.path().join(format!("queue.{worker}.times")));
+        let processor = (0..WORKERS).map(times).sum::<Result<f64>>()?;
+        Ok((Cost { wall, processor }, kills))
+    });
     drop(server);
-    ensure!(kills > 0, "no worker was killed: the run shows nothing");
-    let options = Options { visus: options.queue_visus.clone(), ..options.clone() };
-    compare(&options, folder.path(), &list, &plan)?;
-    let batch = seconds(&folder.path().join("batch.times"))?;
-    let mut spent = 0.0;
-    for worker in 0..WORKERS {
-        spent += seconds(&folder.path().join(format!("queue.{worker}.times")))?;
-    }
-    println!(
-        "ok: {} pairs on {WORKERS} workers, {kills} killed, 0 lost, 0 double, {elapsed:.0} s; {spent:.1} s of processor time, one batch {batch:.1} s",
-        options.pairs
-    );
-    Ok(())
+    outcome
 }
 
 fn left_out(why: &str) -> Result<()> {
@@ -89,33 +77,27 @@ fn start(folder: &Path) -> Result<(Ends, String)> {
 }
 
 /// A worker that is started again when it is killed, and notes what it cost.
-fn work(options: &Options, folder: &Path, plan: &Path, address: &str, worker: usize) -> Result<Ends> {
+fn work(trial: &Trial<'_>, address: &str, worker: usize) -> Result<Ends> {
     let script =
         "until \"$0\" work \"$1\" -q -t 1 --queue \"$2\"; do [ $? = 3 ] && break; done; times > \"$3\"";
     let mut shell = Command::new("bash");
-    shell.args(["-c", script]).arg(&options.queue_visus).arg(plan).arg(address);
-    shell.arg(folder.join(format!("queue.{worker}.times"))).stderr(Stdio::null());
+    shell.args(["-c", script]).arg(trial.visus).arg(&trial.plan).arg(address);
+    shell.arg(trial.folder.join(format!("queue.{worker}.times"))).stderr(Stdio::null());
     Ok(Ends(shell.spawn().context("bash")?))
 }
 
 /// Kills all workers again and again until the queue is empty; how many.
 fn kill_until_done(workers: &mut [Ends], plan: &Path, every: Duration) -> Result<usize> {
-    let (started, mut killed, mut kills) = (Instant::now(), Instant::now(), 0);
+    let (started, mut killer) = (Instant::now(), Killer::new(plan, every)?);
     loop {
         let mut are_done = true;
         for worker in workers.iter_mut() {
             are_done &= worker.0.try_wait()?.is_some();
         }
         if are_done {
-            return Ok(kills);
+            return Ok(killer.kills);
         }
-        if killed.elapsed() >= every {
-            for worker in workers_of(plan)? {
-                killed = Instant::now();
-                let output = Command::new("kill").args(["-KILL", &worker.to_string()]).output()?;
-                kills += usize::from(output.status.success());
-            }
-        }
+        killer.turn()?;
         if started.elapsed() > HANGS + every * 200 {
             bail!("the queue is not emptied");
         }

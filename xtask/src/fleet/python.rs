@@ -12,6 +12,7 @@ use crate::steps::{is_required, root};
 const EXAMPLES: [(&str, &str); 2] =
     [("distributed", "python/examples/dask_pairs.py"), ("ray", "python/examples/ray_pairs.py")];
 const PAIRS: usize = 6;
+const FRAMES: usize = 3;
 /// What the examples must agree with.
 const PLAIN: &str = "import sys, visus
 for pair in zip(sys.argv[1::2], sys.argv[2::2]):
@@ -31,7 +32,7 @@ pub fn check(python: Option<&Path>) -> Result<()> {
         return Ok(());
     };
     let folder = tempfile::tempdir()?;
-    let list = std::fs::read_to_string(clips::write(folder.path(), PAIRS)?)?;
+    let list = std::fs::read_to_string(clips::write(folder.path(), PAIRS, FRAMES)?)?;
     let files: Vec<&str> = list.lines().skip(1).flat_map(|row| row.split(',')).collect();
     let said = |args: &[&str]| -> Result<String> {
         let output = Command::new(python).args(args).args(&files).output().context("python")?;

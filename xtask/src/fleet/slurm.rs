@@ -9,16 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
 
-use super::{Options, clips};
-use crate::steps::{bring, is_required, root, succeeds};
+use super::Options;
+use super::outcome::{Cost, Killer, Trial, seconds};
+use crate::steps::{bring, is_required, root};
 
 const PROGRAMS: [(&str, &str); 4] =
     [("munged", "munge"), ("slurmctld", "slurmctld"), ("slurmd", "slurmd"), ("sbatch", "slurm-client")];
-const SHARDS: usize = 40;
 /// How often Slurm is asked whether the job is done.
-const ASK: Duration = Duration::from_secs(1);
+const ASK: Duration = Duration::from_millis(300);
 /// A cluster that does nothing for so long does not work.
 const HANGS: Duration = Duration::from_secs(600);
 
@@ -35,65 +34,17 @@ pub fn check(options: &Options) -> Result<()> {
             return Ok(());
         }
     };
-    let list = clips::write(folder.path(), options.pairs)?;
-    let plan = folder.path().join("plan");
-    let mut planned = Command::new(&options.visus);
-    planned.arg("plan").arg(&list).args(["--shards", &SHARDS.to_string(), "--quiet", "-o"]).arg(&plan);
-    succeeds(planned.args(["--", "-m", "v0.6.1"]))?;
-    let job = cluster.submit(&options.visus, &plan)?;
-    let kills = cluster.kill_until_done(&job, &plan, options.kill_every)?;
-    ensure!(kills > 0, "no worker was killed: the run shows nothing");
-    compare(options, folder.path(), &list, &plan)?;
-    let batch = seconds(&folder.path().join("batch.times"))?;
-    let mut workers = 0.0;
-    for shard in 0..SHARDS {
-        workers += seconds(&folder.path().join(format!("work.{shard}.times")))?;
-    }
-    println!(
-        "ok: {} pairs in {SHARDS} shards, {kills} workers killed, 0 lost, 0 double; {workers:.1} s of processor time, one batch {batch:.1} s",
-        options.pairs
-    );
-    Ok(())
-}
-
-/// Gathers, scores the same list with one batch, and compares line by line, speed aside.
-pub fn compare(options: &Options, folder: &Path, list: &Path, plan: &Path) -> Result<()> {
-    let (gathered, batch) = (folder.join("gathered.ndjson"), folder.join("batch.ndjson"));
-    succeeds(Command::new(&options.visus).arg("gather").arg(plan).arg("-q").arg("-o").arg(&gathered))?;
-    let mut shell = Command::new("bash");
-    shell
-        .arg("-c")
-        .arg("\"$0\" batch \"$1\" -m v0.6.1 -t 2 -q -o \"$2\"; code=$?; times > \"$3\"; exit $code");
-    succeeds(shell.arg(&options.visus).arg(list).arg(&batch).arg(folder.join("batch.times")))?;
-    let (gathered, batch) = (lines(&gathered)?, lines(&batch)?);
-    ensure!(gathered.len() == options.pairs, "{} of {} lines were gathered", gathered.len(), options.pairs);
-    ensure!(batch.len() == options.pairs, "a batch wrote {} of {} lines", batch.len(), options.pairs);
-    for (row, (got, expected)) in gathered.iter().zip(&batch).enumerate() {
-        ensure!(got == expected, "row {}:\n{got}\nis not\n{expected}", row + 1);
-    }
-    Ok(())
-}
-
-/// Lines in the order of rows, without the speed.
-fn lines(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let mut lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    lines.sort_by_key(|line| line["row"].as_u64());
-    for line in &mut lines {
-        line.as_object_mut().context("a line is no object")?.shift_remove("fps");
-    }
-    Ok(lines.iter().map(Value::to_string).collect())
-}
-
-/// Processor time of all children, from what the shell's `times` wrote: `0m1.5s 0m0.2s` in its second line.
-pub fn seconds(path: &Path) -> Result<f64> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let children = text.lines().nth(1).context("times has two lines")?;
-    let second = |word: &str| -> Result<f64> {
-        let (minutes, seconds) = word.trim_end_matches('s').split_once('m').context("0m0.0s")?;
-        Ok(minutes.parse::<f64>()? * 60.0 + seconds.parse::<f64>()?)
-    };
-    children.split_whitespace().map(second).sum()
+    let trial = Trial::new(&options.visus, folder.path(), options)?;
+    let shards = options.shards.to_string();
+    trial.rounds(options.rounds, &["--shards", &shards], || {
+        let started = Instant::now();
+        let job = cluster.submit(&options.visus, &trial.plan, options.shards)?;
+        let kills = cluster.kill_until_done(&job, &trial.plan, options.kill_every)?;
+        let wall = started.elapsed().as_secs_f64();
+        let times = |shard| seconds(&folder.path().join(format!("work.{shard}.times")));
+        let processor = (0..options.shards).map(times).sum::<Result<f64>>()?;
+        Ok((Cost { wall, processor }, kills))
+    })
 }
 
 /// The daemons; they end with this.
@@ -201,7 +152,7 @@ impl Cluster {
     }
 
     /// Submits the plan with the script that ships; the number of the job.
-    fn submit(&self, visus: &Path, plan: &Path) -> Result<String> {
+    fn submit(&self, visus: &Path, plan: &Path, shards: usize) -> Result<String> {
         // The script that ships, within one that notes what it cost.
         let script = self.folder.join("job.sh");
         let shipped = root().join("packaging/scale/slurm.sbatch");
@@ -213,7 +164,7 @@ impl Cluster {
             self.folder.display()
         );
         std::fs::write(&script, text)?;
-        let array = format!("--array=0-{}", SHARDS - 1);
+        let array = format!("--array=0-{}", shards - 1);
         let output = self.folder.join("job-%a.out");
         let said = self.asked(
             "sbatch",
@@ -224,42 +175,21 @@ impl Cluster {
 
     /// Kills all workers again and again until the job is done; how many.
     fn kill_until_done(&self, job: &str, plan: &Path, every: Duration) -> Result<usize> {
-        let (started, mut killed, mut asked, mut kills) = (Instant::now(), Instant::now(), Instant::now(), 0);
+        let (started, mut asked, mut killer) = (Instant::now(), Instant::now(), Killer::new(plan, every)?);
         let limit = HANGS + every * 200;
         loop {
             if asked.elapsed() >= ASK {
                 asked = Instant::now();
                 let left = self.asked("squeue", &["-h", "-r", "-o", "%i %t", "--jobs", job]);
                 if left.is_ok_and(|left| left.trim().is_empty()) {
-                    return Ok(kills);
+                    return Ok(killer.kills);
                 }
             }
-            if killed.elapsed() >= every {
-                for worker in workers_of(plan)? {
-                    killed = Instant::now();
-                    let output = Command::new("kill").args(["-KILL", &worker.to_string()]).output()?;
-                    kills += usize::from(output.status.success());
-                }
-            }
+            killer.turn()?;
             ensure!(started.elapsed() < limit, "the job does not end: {}", self.asked("squeue", &[])?);
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-}
-
-/// Processes that work on this plan.
-pub fn workers_of(plan: &Path) -> Result<Vec<u32>> {
-    let plan = plan.to_string_lossy();
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir("/proc")? {
-        let Some(id) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        let command = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        let mut words = command.split(|byte| *byte == 0);
-        if words.nth(1) == Some(b"work") && words.next() == Some(plan.as_bytes()) {
-            found.push(id);
-        }
-    }
-    Ok(found)
 }
 
 fn configuration(folder: &Path, host: &str) -> Result<String> {
@@ -291,17 +221,4 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=visus Nodes={host} Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP
 "
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_of_a_shell_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("t");
-        std::fs::write(&path, "0m0.001s 0m0.002s\n1m2.500s 0m0.250s\n").unwrap();
-        assert!((seconds(&path).unwrap() - 62.75).abs() < 1e-9);
-    }
 }

@@ -43,6 +43,18 @@ fn lines(path: &Path) -> Vec<Value> {
     lines
 }
 
+/// The first line of a plan, and its bundles.
+fn read_plan(folder: &Path) -> (Value, Vec<Value>) {
+    let text = std::fs::read_to_string(folder.join("plan.ndjson")).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    (lines.next().unwrap(), lines.filter(Value::is_object).collect())
+}
+
+fn tasks(folder: &Path) -> Vec<Value> {
+    let (_, bundles) = read_plan(folder);
+    bundles.iter().flat_map(|bundle| bundle["tasks"].as_array().unwrap().clone()).collect()
+}
+
 /// Clips of several lengths, one that is not comparable, one that is no video, and one row twice.
 fn catalogue() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -67,10 +79,8 @@ fn catalogue() -> (tempfile::TempDir, PathBuf) {
 
 fn plan(root: &Path) {
     let shards = SHARDS.to_string();
-    let args =
-        ["plan", "pairs.csv", "--shards", &shards, "--piece", "0.025", "-o", "plan", "--simulate", "--"];
-    let planned = succeed(root, &[&args[..], &["-m", "v0.6.1", "-f", "psnr"]].concat());
-    assert!(stdout(&planned).contains("workers"), "{}", stdout(&planned));
+    let args = ["plan", "pairs.csv", "--shards", &shards, "--piece", "0.002", "-o", "plan", "--"];
+    succeed(root, &[&args[..], &["-m", "v0.6.1", "-f", "psnr"]].concat());
 }
 
 fn batch(root: &Path) -> Vec<Value> {
@@ -90,9 +100,7 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
     let (folder, _list) = catalogue();
     let root = folder.path();
     plan(root);
-    let planned: Value =
-        serde_json::from_str(&std::fs::read_to_string(root.join("plan/plan.json")).unwrap()).unwrap();
-    let tasks = planned["tasks"].as_array().unwrap();
+    let tasks = tasks(&root.join("plan"));
     assert!(tasks.iter().any(|task| task["range"].is_array()), "the long clip is cut: {tasks:?}");
     assert!(run(root, &["gather", "plan"]).status.code() == Some(1), "nothing is done");
 
@@ -158,13 +166,13 @@ fn json_lines_are_a_list_too() {
     for (list, output) in [("pairs.csv", "a"), ("pairs.jsonl", "b")] {
         succeed(root, &["plan", list, "--workers", "2", "-o", output, "-q"]);
     }
-    let planned = |name: &str| -> Value {
-        serde_json::from_str(&std::fs::read_to_string(root.join(name).join("plan.json")).unwrap()).unwrap()
-    };
-    let (csv, json) = (planned("a"), planned("b"));
-    assert_eq!(csv["pairs"], json["pairs"]);
+    let simulated = succeed(root, &["plan", "pairs.csv", "--workers", "2", "-o", "a", "-q", "--simulate"]);
+    assert!(stdout(&simulated).contains("  10000 "), "{}", stdout(&simulated));
+    let ((csv, of_csv), (json, of_json)) = (read_plan(&root.join("a")), read_plan(&root.join("b")));
+    let keys = |bundles: &[Value]| bundles.iter().map(|bundle| bundle["key"].clone()).collect::<Vec<_>>();
+    assert_eq!((&csv["id"], keys(&of_csv)), (&json["id"], keys(&of_json)));
     assert_ne!(csv["traceparent"], json["traceparent"], "each plan is a trace");
-    assert_eq!(json["shards"].as_u64(), json["tasks"].as_array().map(|tasks| tasks.len() as u64));
+    assert_eq!(json["shards"].as_u64(), Some(of_json.len() as u64));
     for (text, words) in [("{\"reference\":\"a\"}", "line 1: there is no 'distorted'"), ("\n[", "line 2")] {
         std::fs::write(root.join("wrong.jsonl"), text).unwrap();
         let output = run(root, &["plan", "wrong.jsonl", "-o", "c"]);
@@ -172,7 +180,7 @@ fn json_lines_are_a_list_too() {
     }
 }
 
-/// The trace that a plan and its shards write: all spans have the trace of `plan.json`.
+/// The trace that a plan and its shards write: all spans have the trace of the plan.
 #[cfg(feature = "otel")]
 #[test]
 fn plan_shard_and_tasks_are_one_trace() {
@@ -200,8 +208,7 @@ fn plan_shard_and_tasks_are_one_trace() {
     let planned = traced(&["plan", "pairs.csv", "--shards", "1", "-o", "plan", "-q"]);
     assert!(planned.status.success(), "{}", stderr(&planned));
     assert_eq!(traced(&["work", "plan", "--shard", "0", "-q"]).status.code(), Some(3));
-    let plan: Value =
-        serde_json::from_str(&std::fs::read_to_string(root.join("plan/plan.json")).unwrap()).unwrap();
+    let (plan, _) = read_plan(&root.join("plan"));
     let hex = |word: &str| -> Vec<u8> {
         (0..word.len() / 2)
             .map(|place| u8::from_str_radix(&word[2 * place..2 * place + 2], 16).unwrap())
@@ -213,7 +220,7 @@ fn plan_shard_and_tasks_are_one_trace() {
     let count = |body: &[u8], part: &[u8]| body.windows(part.len()).filter(|window| *window == part).count();
     let [of_plan, of_shard] = bodies.join().unwrap();
     assert_eq!((count(&of_plan, &trace), count(&of_plan, &span)), (1, 1), "the plan's own span");
-    let tasks = plan["tasks"].as_array().unwrap().len();
+    let tasks = tasks(&root.join("plan")).len();
     assert_eq!(count(&of_shard, &trace), tasks + 1, "the shard's span and one for each task");
     assert_eq!(count(&of_shard, &span), 1, "the shard's parent is the plan");
 }
@@ -237,7 +244,66 @@ fn a_plan_that_is_made_again_keeps_what_is_right() {
     let stale = run(root, &["work", "plan", "--shard", "0", "-q"]);
     assert!(stale.status.code() == Some(0) || stale.status.code() == Some(3), "results are there already");
     plan(root);
-    assert!((1..4).contains(&count()), "{} tasks are left", count());
+    assert!((1..=9).contains(&count()), "{} tasks are left", count());
+}
+
+/// Pairs of milliseconds share results; a machine that fails at one of them keeps what it scored of the others.
+#[test]
+fn cheap_pairs_share_a_result() {
+    const PAIRS: usize = 12;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let format = Format::new(64, 64, Chroma::C420, 8).unwrap();
+    let clip = Clip::scene(format, 2, 1);
+    y4m(root, "r.y4m", &clip);
+    let mut rows = "reference,distorted\n".to_owned();
+    for pair in 0..=PAIRS {
+        let distorted = clip.clone().distorted(Distortion::Noise { seed: pair as u32, amplitude: 20 });
+        y4m(root, &format!("d{pair}.y4m"), &distorted);
+        if pair < PAIRS {
+            rows.push_str(&format!("{0}/r.y4m,{0}/d{pair}.y4m\n", root.display()));
+        }
+    }
+    std::fs::write(root.join("pairs.csv"), &rows).unwrap();
+    let plan = || {
+        drop(succeed(root, &["plan", "pairs.csv", "--shards", "1", "-o", "plan", "-q", "--", "-m", "v0.6.1"]))
+    };
+    let status =
+        || -> Value { serde_json::from_str(&stdout(&succeed(root, &["status", "plan", "--json"]))).unwrap() };
+    plan();
+    let (_, bundles) = read_plan(&root.join("plan"));
+    assert!(bundles.len() < PAIRS, "{bundles:?}");
+
+    std::fs::rename(root.join("d5.y4m"), root.join("away.y4m")).unwrap();
+    assert_eq!(run(root, &["work", "plan", "--shard", "0", "-q"]).status.code(), Some(1));
+    assert_eq!((&status()["left"], &status()["scored"]), (&1.into(), &(PAIRS - 1).into()));
+    succeed(root, &["gather", "plan", "--partial", "-q", "-o", "some.ndjson"]);
+    assert_eq!(lines(&root.join("some.ndjson")).len(), PAIRS - 1);
+    std::fs::rename(root.join("away.y4m"), root.join("d5.y4m")).unwrap();
+    succeed(root, &["work", "plan", "--shard", "0", "-q", "--events=events.ndjson"]);
+    let events = std::fs::read_to_string(root.join("events.ndjson")).unwrap();
+    assert_eq!(events.matches("task_started").count(), 1, "{events}");
+    let compare = |name: &str| {
+        let (all, batch) = (format!("{name}.ndjson"), format!("{name}-batch.ndjson"));
+        succeed(root, &["gather", "plan", "-q", "-o", &all]);
+        succeed(root, &["batch", "pairs.csv", "-q", "-m", "v0.6.1", "-o", &batch]);
+        let (got, expected) = (lines(&root.join(all)), lines(&root.join(batch)));
+        assert_eq!(
+            got.iter().map(Value::to_string).collect::<Vec<_>>(),
+            expected.iter().map(Value::to_string).collect::<Vec<_>>()
+        );
+    };
+    compare("first");
+
+    // A row less, one that has changed, and one more: two are to be scored.
+    let text: Vec<&str> = rows.lines().collect();
+    let more = format!("{0}/r.y4m,{0}/d{PAIRS}.y4m\n", root.display());
+    std::fs::write(root.join("pairs.csv"), format!("{}\n{}\n{more}", text[0], text[2..].join("\n"))).unwrap();
+    y4m(root, "d7.y4m", &clip.distorted(Distortion::Noise { seed: 99, amplitude: 10 }));
+    plan();
+    assert_eq!(status()["left"], 2, "{}", status());
+    succeed(root, &["work", "plan", "--shard", "0", "-q"]);
+    compare("second");
 }
 
 #[test]

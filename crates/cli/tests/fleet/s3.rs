@@ -13,7 +13,7 @@ use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, Format};
 
 use super::common::y4m;
-use super::{lines, stderr, visus};
+use super::{lines, stderr, tasks, visus};
 
 /// moto, and the proxy before it.
 struct Store {
@@ -197,8 +197,7 @@ fn compare(store: &Store, root: &Path, files: [&PathBuf; 2], pieces: usize) {
             "v0.6.1",
         ];
         store.succeed(root, &words);
-        let text = std::fs::read_to_string(root.join("plan/plan.json")).unwrap();
-        serde_json::from_str::<Value>(&text).unwrap()["tasks"].as_array().unwrap().clone()
+        tasks(&root.join("plan"))
     };
     let whole = plan("1000000")[0]["cost"].as_f64().unwrap();
     let piece = format!("{}", whole / (pieces as f64 - 0.5));
@@ -293,7 +292,7 @@ fn what_a_store_refuses_is_said() {
     let root = folder.path();
     let Some(store) = Store::start() else { return };
     for (args, words) in [
-        (&["status", "s3://films/none"][..], "there is no plan: no s3://films/none/plan.json"),
+        (&["status", "s3://films/none"][..], "there is no plan: no s3://films/none/plan.ndjson"),
         (&["plan", "s3://films/none/", "-r", "s3://films/r.y4m", "-o", "plan"], "has no encode below it"),
         (&["plan", "s3://films/none.csv", "-o", "plan"], "there is no such list"),
         (&["status", "s3://films/a//b"], "a part of the key is empty"),

@@ -11,8 +11,11 @@ use crate::visus::demo::made;
 /// Processor time for decoding both videos, in nanoseconds per pixel of one: H.264 at 1080p with ffmpeg, two decoders.
 const DECODING: f64 = 7.0;
 
-/// What a pair costs whatever its length: opening, probing, writing the result. In seconds.
-const EACH: f64 = 0.02;
+/// What a pair costs whatever its length, in seconds: opening it, preparing the metrics, writing the result.
+const EACH: f64 = 0.0015;
+
+/// What an encoded pair costs on top of that: looking at both videos and starting two decoders.
+const EACH_ENCODED: f64 = 0.1;
 
 /// A pair of which nothing is known, in seconds.
 const UNKNOWN: f64 = 60.0;
@@ -40,8 +43,9 @@ pub fn measure(selection: &Selection) -> Result<f64> {
 pub fn seconds(shape: Option<Shape>, frames: Option<u64>, per_pixel: f64) -> f64 {
     let known = shape.and_then(|shape| Some((shape, frames.or(shape.frames)?)));
     let Some((shape, frames)) = known else { return UNKNOWN };
-    let per_pixel = per_pixel + if shape.is_encoded { DECODING } else { 0.0 };
-    EACH + (shape.width * shape.height) as f64 * frames as f64 * per_pixel * 1e-9
+    let (each, decoding) = if shape.is_encoded { (EACH + EACH_ENCODED, DECODING) } else { (EACH, 0.0) };
+    let per_pixel = per_pixel + decoding;
+    each + (shape.width * shape.height) as f64 * frames as f64 * per_pixel * 1e-9
 }
 
 /// Where a pair is cut so that no piece costs much more than `most` seconds: ranges of frames, the last without an end. A

@@ -9,8 +9,8 @@ use visus_report::batch::{BatchLine, BatchRow};
 use visus_report::part;
 use visus_report::score;
 
+use super::bundle::{Bundle, Plan, Task};
 use super::folder::{PlanFolder, TaskResult};
-use super::plan::{Plan, PlannedPair};
 use crate::visus::score::write_to;
 
 const EXAMPLES: &str = "\
@@ -47,7 +47,7 @@ pub struct GatherArgs {
     pub quiet: bool,
 }
 
-/// Pairs whose results are read at once.
+/// Bundles whose results are read at once.
 const GROUP: usize = 64;
 
 /// What a pair came to.
@@ -61,21 +61,18 @@ enum Joined {
 pub fn run(args: &GatherArgs) -> Result<()> {
     let folder = PlanFolder::open(&args.plan)?;
     let plan = folder.read_plan()?;
-    let (mut lines, mut missing, mut failed) = (Vec::with_capacity(plan.pairs.len()), 0, 0);
-    for (group, pairs) in plan.pairs.chunks(GROUP).enumerate() {
-        let mut results = results_of(&folder, &plan, pairs)?;
-        for (place, pair) in pairs.iter().enumerate() {
-            match join(&plan, group * GROUP + place, pair, results.by_ref())? {
-                Joined::Line(line, is_scored) => {
-                    failed += usize::from(!is_scored);
-                    lines.push(line);
-                }
-                Joined::Missing => missing += 1,
+    let (mut lines, mut missing, mut failed) = (Vec::with_capacity(plan.head.pairs), 0, 0);
+    for joined in join_all(&folder, &plan)? {
+        match joined {
+            Joined::Line(line, is_scored) => {
+                failed += usize::from(!is_scored);
+                lines.push(line);
             }
+            Joined::Missing => missing += 1,
         }
     }
     if missing > 0 && !args.partial {
-        bail!("{missing} of {} pairs are not done; --partial leaves them out", plan.pairs.len());
+        bail!("{missing} of {} pairs are not done; --partial leaves them out", plan.head.pairs);
     }
     let output = args.output.clone().unwrap_or_else(|| "-".into());
     write_to(&output, |out| lines.iter().try_for_each(|line| writeln!(out, "{line}")))?;
@@ -89,47 +86,72 @@ pub fn run(args: &GatherArgs) -> Result<()> {
     }
     match failed {
         0 => Ok(()),
-        failed => bail!("{failed} of {} pairs could not be scored", plan.pairs.len()),
+        failed => bail!("{failed} of {} pairs could not be scored", plan.head.pairs),
     }
 }
 
-/// The results of the tasks of these pairs, one after another.
-fn results_of(
-    folder: &PlanFolder,
-    plan: &Plan,
-    pairs: &[PlannedPair],
-) -> Result<impl Iterator<Item = Option<TaskResult>> + use<>> {
-    let mut keys = Vec::new();
-    for place in pairs.iter().flat_map(|pair| &pair.tasks) {
-        let task = plan.tasks.get(*place).context("the plan is damaged: a pair has no such task")?;
-        keys.push(&*task.key);
-    }
-    Ok(folder.results(&keys)?.into_iter())
+/// What is known of a row while results are read.
+#[derive(Default)]
+struct Row<'p> {
+    /// Its tasks that were read, by the first frame of their ranges, with what they came to.
+    tasks: Vec<(&'p Task, &'p str, Option<TaskResult>)>,
+    left: usize,
 }
 
-fn join(
-    plan: &Plan,
-    place: usize,
-    pair: &PlannedPair,
-    results: &mut dyn Iterator<Item = Option<TaskResult>>,
-) -> Result<Joined> {
-    let row = BatchRow {
-        number: place as u64 + 1,
-        reference: pair.reference.to_string_lossy().into_owned(),
-        distorted: pair.distorted.to_string_lossy().into_owned(),
-        task: &pair.task,
+/// The lines of all rows, in their order. Of a film in ranges no more is held than of those that are incomplete.
+fn join_all(folder: &PlanFolder, plan: &Plan) -> Result<Vec<Joined>> {
+    let mut rows: Vec<Row<'_>> = (0..plan.head.pairs).map(|_| Row::default()).collect();
+    for row in plan.bundles.iter().flat_map(|bundle| &bundle.tasks).flat_map(|task| &task.rows) {
+        rows.get_mut(*row).context("the plan is damaged: a task is of no row")?.left += 1;
+    }
+    let mut joined: Vec<Option<Joined>> = (0..plan.head.pairs).map(|_| None).collect();
+    // In the order of the list, so that the ranges of a film are read one after another.
+    let first = |bundle: &Bundle| {
+        let task = bundle.wanted().next().map(|(_, task)| task);
+        task.map(|task| (task.rows[0], task.range.map(|(from, _)| from)))
     };
-    let mut reports = Vec::with_capacity(pair.tasks.len());
-    let results: Vec<_> = results.take(pair.tasks.len()).collect();
-    for (place, result) in pair.tasks.iter().zip(results) {
-        let task = &plan.tasks[*place];
+    let mut bundles: Vec<&Bundle> = plan.bundles.iter().collect();
+    bundles.sort_by_key(|bundle| first(bundle));
+    for group in bundles.chunks(GROUP) {
+        for (bundle, lines) in group.iter().zip(folder.results(group)?) {
+            for (task, line) in bundle.tasks.iter().zip(lines) {
+                let Some((last, others)) = task.rows.split_last() else { continue };
+                for row in others {
+                    rows[*row].tasks.push((task, &bundle.key, line.clone()));
+                }
+                rows[*last].tasks.push((task, &bundle.key, line));
+                for row in &task.rows {
+                    rows[*row].left -= 1;
+                    if rows[*row].left == 0 {
+                        joined[*row] = Some(join(plan, *row, std::mem::take(&mut rows[*row].tasks))?);
+                    }
+                }
+            }
+        }
+    }
+    joined.into_iter().map(|joined| joined.context("the plan is damaged: a row has no task")).collect()
+}
+
+fn join(plan: &Plan, row: usize, mut tasks: Vec<(&Task, &str, Option<TaskResult>)>) -> Result<Joined> {
+    tasks.sort_by_key(|(task, ..)| task.range.map(|(from, _)| from));
+    let (first, ..) = tasks.first().context("the plan is damaged: a row has no task")?;
+    let distorted = first.distorted().to_string_lossy().into_owned();
+    let facts = first.facts(&plan.head.common);
+    let row = BatchRow {
+        number: row as u64 + 1,
+        reference: first.reference().to_string_lossy().into_owned(),
+        distorted: distorted.clone(),
+        task: &facts,
+    };
+    let mut reports = Vec::with_capacity(tasks.len());
+    for (_, key, result) in tasks {
         match result {
             None => return Ok(Joined::Missing),
             Some(TaskResult::Error { error, error_class }) => {
                 let line = BatchLine::failed(row, &error, Some(&error_class));
                 return Ok(Joined::Line(score::json(&line), false));
             }
-            Some(TaskResult::Ok { report }) => reports.push((task.key.clone(), report)),
+            Some(TaskResult::Ok { report }) => reports.push((key.to_owned(), report)),
         }
     }
     let is_cut = reports.iter().any(|(_, report)| report.get("part").is_some());
@@ -139,7 +161,7 @@ fn join(
             reports.extend(last);
             let join_pairing = &crate::visus::merge::join_pairing;
             part::merge(reports, false, join_pairing, &visus_scoring::join_diagnosis)
-                .with_context(|| pair.distorted.display().to_string())?
+                .with_context(|| distorted)?
         }
     };
     Ok(Joined::Line(line(&row, report), true))

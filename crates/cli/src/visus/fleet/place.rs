@@ -91,6 +91,11 @@ mod with_stores {
             Ok(self.0.get(name)?)
         }
 
+        fn open(&self, name: &str) -> Result<Option<Box<dyn SeekableBytes>>> {
+            let opened = RangeReader::open(&self.0.address(name))?;
+            Ok(opened.map(|reader| Box::new(reader) as Box<dyn SeekableBytes>))
+        }
+
         fn put(&self, name: &str, bytes: Vec<u8>, replace: bool) -> Result<()> {
             Ok(self.0.put(name, bytes, replace)?)
         }

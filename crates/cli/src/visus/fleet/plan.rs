@@ -7,12 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser, ValueHint};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use visus_engine::Cancel;
 use visus_scoring::{Shape, Video};
 
+use super::bundle::{self, Bundle, Head, Plan, Task};
 use super::folder::PlanFolder;
 use super::trace::{self, Traces};
 use super::{cost, place, simulate};
@@ -104,46 +103,8 @@ fn positive(text: &str) -> Result<f64, String> {
 /// Looking at objects is waiting for answers: so many wait at once.
 const REMOTE_LOOKS: usize = 16;
 
-/// The whole plan, as it is in its folder.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct Plan {
-    /// The engine that planned; others may compute other digits and are refused.
-    pub engine: String,
-    /// The plan's span in OpenTelemetry traces, in the form of the W3C's header.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traceparent: Option<String>,
-    /// Options of `visus score`.
-    pub score: Vec<String>,
-    /// Measured when planning: nanoseconds of one core for a pixel of a frame pair.
-    pub ns_per_pixel: f64,
-    pub shards: usize,
-    pub pairs: Vec<PlannedPair>,
-    pub tasks: Vec<Task>,
-}
-
-/// A row of the list.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct PlannedPair {
-    pub reference: PathBuf,
-    pub distorted: PathBuf,
-    /// All that its result depends on.
-    pub task: Value,
-    /// Its tasks, in the order of their ranges. Rows that ask for the same share theirs.
-    pub tasks: Vec<usize>,
-}
-
-/// Work that is done at once: a pair, or a range of it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Task {
-    /// Of everything that its result depends on.
-    pub key: String,
-    /// The first row that needs it.
-    pub pair: usize,
-    pub range: Option<(u64, Option<u64>)>,
-    /// Estimated seconds of one core.
-    pub cost: f64,
-    pub shard: usize,
-}
+/// Bundles of cheap tasks are so much smaller than shards that shards can be even.
+const BUNDLES_PER_SHARD: f64 = 4.0;
 
 /// The words of `visus score` without the command.
 #[derive(Debug, Parser)]
@@ -164,14 +125,11 @@ pub fn score_args(words: &[String], reference: &Path, distorted: &Path) -> Resul
     if args.from.is_some() || args.to.is_some() || args.skip_ref != 0 || args.skip_dis != 0 {
         bail!("a plan chooses ranges itself: leave out --from, --to, --skip-ref and --skip-dis");
     }
-    if reference.as_os_str() == "-" || distorted.as_os_str() == "-" {
-        bail!("standard input is not there on other machines");
-    }
     Ok(args)
 }
 
-/// All that the result of a pair depends on.
-pub fn task_of(args: &ScoreArgs) -> Result<Value> {
+/// All that results depend on but the files, which are null.
+fn common(args: &ScoreArgs) -> Value {
     let settings = Settings {
         selection: &args.selection,
         raw: &args.raw,
@@ -179,39 +137,48 @@ pub fn task_of(args: &ScoreArgs) -> Result<Value> {
         media: &args.media,
         per_frame: false,
     };
-    let mut task = settings.task(&args.reference, &args.distorted);
-    for (side, path) in [("reference", &args.reference), ("distorted", &args.distorted)] {
-        if place::is_remote(path) {
-            task[side] = place::file(path)?;
-        }
+    let mut common = settings.task(Path::new(""), Path::new(""));
+    for side in ["reference", "distorted"] {
+        common[side] = Value::Null;
     }
-    Ok(task)
+    common
+}
+
+/// A file by its name, its length, the time of its last change, and what else its store knows.
+pub fn file_facts(path: &Path) -> Result<Value> {
+    if place::is_remote(path) { place::file(path) } else { Ok(list::file(path)) }
 }
 
 pub fn run(args: &PlanArgs) -> Result<()> {
     let parent = trace::new_parent(&args.output.to_string_lossy());
     let (_traces, span) = Traces::of_plan(&parent)?;
-    let plan = Plan { traceparent: Some(parent), ..make(args)? };
     let folder = PlanFolder::open(&args.output)?;
+    let mut plan = make(args, &folder)?;
+    #[cfg(feature = "nats")]
+    let queue = match &args.queue {
+        Some(address) => Some(super::queue::make(address, args.lease, &mut plan.head, &parent)?),
+        None => None,
+    };
+    plan.head.traceparent = Some(parent);
     folder.write_plan(&plan)?;
     #[cfg(feature = "nats")]
-    if let Some(address) = &args.queue {
-        let published = super::queue::fill(address, args.lease, &folder, &plan)?;
+    if let Some(queue) = queue {
+        let published = super::queue::fill(&queue, &folder, &plan)?;
         if !args.quiet {
             eprintln!("visus: {published} new jobs in the queue");
         }
     }
-    span.set("visus.pairs", plan.pairs.len() as i64);
-    span.set("visus.tasks", plan.tasks.len() as i64);
-    span.set("visus.shards", plan.shards as i64);
+    let tasks: usize = plan.bundles.iter().map(|bundle| bundle.wanted().count()).sum();
+    span.set("visus.pairs", || plan.head.pairs as i64);
+    span.set("visus.tasks", || tasks as i64);
+    span.set("visus.shards", || plan.head.shards as i64);
     drop(span);
-    let total: f64 = plan.tasks.iter().map(|task| task.cost).sum();
+    let total: f64 = plan.bundles.iter().map(Bundle::cost).sum();
     if !args.quiet {
         eprintln!(
-            "visus: {} pairs, {} tasks in {} shards, about {:.1} hours of one core like this one's",
-            plan.pairs.len(),
-            plan.tasks.len(),
-            plan.shards,
+            "visus: {} pairs, {tasks} tasks in {} shards, about {:.1} hours of one core like this one's",
+            plan.head.pairs,
+            plan.head.shards,
             total / 3600.0
         );
     }
@@ -221,113 +188,118 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     Ok(())
 }
 
-fn make(args: &PlanArgs) -> Result<Plan> {
+fn make(args: &PlanArgs, folder: &PlanFolder) -> Result<Plan> {
+    if args.reference.as_deref() == Some(Path::new("-")) {
+        bail!("standard input is not there on other machines");
+    }
     let listed = if place::is_remote(&args.list) { place::pairs } else { list::pairs };
     let pairs: Vec<(PathBuf, PathBuf)> = listed(&args.list, args.reference.as_deref())?
         .into_iter()
         .map(|(reference, distorted)| Ok((place::absolute(&reference)?, place::absolute(&distorted)?)))
         .collect::<Result<_>>()?;
     let Some((reference, distorted)) = pairs.first() else { bail!("there is nothing to plan") };
-    let selection = score_args(&args.score, reference, distorted)?.selection.parse()?;
+    let words = score_args(&args.score, reference, distorted)?;
+    let selection = words.selection.parse()?;
     // A plan that is made again is cut at the same places, so that results of ranges stay right.
-    let earlier = PlanFolder::open(&args.output)?.read_plan().ok();
-    let earlier = earlier.filter(|plan| plan.engine == crate::VERSION && plan.score == args.score);
-    let ns_per_pixel = match earlier {
-        Some(plan) => plan.ns_per_pixel,
-        None => cost::measure(&selection)?,
-    };
-    let looks = look(args, &pairs)?;
-    let mut plan = Plan {
+    let earlier = folder.read_plan().ok();
+    let earlier = earlier.filter(|plan| plan.head.engine == crate::VERSION && plan.head.score == args.score);
+    let mut head = Head {
         engine: crate::VERSION.to_owned(),
-        traceparent: None,
         score: args.score.clone(),
-        ns_per_pixel,
-        shards: 1,
-        pairs: Vec::with_capacity(pairs.len()),
-        tasks: Vec::new(),
+        ns_per_pixel: match &earlier {
+            Some(plan) => plan.head.ns_per_pixel,
+            None => cost::measure(&selection)?,
+        },
+        queue: earlier.as_ref().and_then(|plan| plan.head.queue.clone()),
+        pairs: pairs.len(),
+        common: common(&words),
+        ..Head::default()
     };
-    let mut known = HashMap::new();
-    for ((reference, distorted), look) in pairs.into_iter().zip(looks) {
-        plan.add(reference, distorted, look, args.piece, &mut known);
-    }
-    let costs: Vec<f64> = plan.tasks.iter().map(|task| task.cost).collect();
-    plan.shards = shard_count(args, &costs);
+    let tasks = tasks(&head, look(&words, &pairs)?, &words, args.piece);
+    let finished = earlier.map(|plan| finished(folder, &plan)).transpose()?.unwrap_or_default();
+    let total: f64 = tasks.iter().map(|(_, task)| task.cost).sum();
+    let wanted = wanted_shards(args, total);
+    let worth = bundle::WORTH.min(args.piece).min(total / wanted as f64 / BUNDLES_PER_SHARD);
+    let mut bundles = bundle::bundles(tasks, finished, worth);
+    let costs: Vec<f64> = bundles.iter().map(Bundle::cost).collect();
+    // A shard without work would still be started.
+    head.shards = wanted.min(bundles.len()).max(1);
     let sizes = if args.workers.is_some() { cost::Sizes::Falling } else { cost::Sizes::Even };
-    for (task, shard) in plan.tasks.iter_mut().zip(cost::balance(&costs, plan.shards, sizes)) {
-        task.shard = shard;
+    for (bundle, shard) in bundles.iter_mut().zip(cost::balance(&costs, head.shards, sizes)) {
+        bundle.shard = shard;
     }
-    Ok(plan)
+    bundles.sort_by_key(|bundle| bundle.shard);
+    head.bundles = bundles.len();
+    let keys = bundles.iter().map(|bundle| &*bundle.key).collect::<Vec<_>>().join("\n");
+    head.id = bundle::name(&format!("{}\n{:?}\n{keys}", head.common, head.score));
+    Ok(Plan { head, bundles })
 }
 
-/// Never more shards than tasks: a shard without work would still be started.
-fn shard_count(args: &PlanArgs, costs: &[f64]) -> usize {
+/// How many shards are asked for, with tasks of so many seconds in all.
+fn wanted_shards(args: &PlanArgs, total: f64) -> usize {
     let wanted = match (args.shards, args.minutes, args.workers) {
         (Some(shards), ..) => shards as usize,
-        (_, Some(minutes), _) => (costs.iter().sum::<f64>() / (minutes * 60.0)).ceil() as usize,
+        (_, Some(minutes), _) => (total / (minutes * 60.0)).ceil() as usize,
         (_, _, Some(workers)) => workers as usize * simulate::SHARDS_PER_WORKER,
         _ => 1,
     };
-    wanted.clamp(1, costs.len().max(1))
+    wanted.max(1)
 }
 
 /// What is known of a pair before it is scored.
 struct Look {
-    /// All that its result depends on.
-    task: Value,
-    /// A limit on frames or a step cannot be divided.
-    is_whole: bool,
+    reference: Value,
+    distorted: Value,
     /// A video that cannot be looked at has none: whoever scores it says what is wrong with it.
     shape: Option<Shape>,
 }
 
-impl Plan {
-    fn add(
-        &mut self,
-        reference: PathBuf,
-        distorted: PathBuf,
-        look: Look,
-        piece: f64,
-        known: &mut HashMap<String, usize>,
-    ) {
-        let Look { task, is_whole, shape } = look;
-        let pair = self.pairs.len();
-        let ranges = if is_whole { vec![None] } else { cost::cut(shape, self.ns_per_pixel, piece) };
-        let mut tasks = Vec::with_capacity(ranges.len());
+/// The tasks of all pairs with their keys, in the order of the list. Rows that ask for the same share theirs.
+fn tasks(head: &Head, looks: Vec<Look>, words: &ScoreArgs, piece: f64) -> Vec<(String, Task)> {
+    // A limit on frames or a step cannot be divided.
+    let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
+    let mut tasks: Vec<(String, Task)> = Vec::with_capacity(looks.len());
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for (row, Look { reference, distorted, shape }) in looks.into_iter().enumerate() {
+        let ranges = if is_whole { vec![None] } else { cost::cut(shape, head.ns_per_pixel, piece) };
         for range in ranges {
-            let key = key(&task, &self.score, range);
-            let place = *known.entry(key.clone()).or_insert_with(|| {
-                let last = shape.and_then(|shape| shape.frames);
-                let frames = range.and_then(|(from, to)| Some(to.or(last)?.saturating_sub(from)));
-                let cost = cost::seconds(shape, frames, self.ns_per_pixel);
-                self.tasks.push(Task { key, pair, range, cost, shard: 0 });
-                self.tasks.len() - 1
-            });
-            tasks.push(place);
+            let last = shape.and_then(|shape| shape.frames);
+            let frames = range.and_then(|(from, to)| Some(to.or(last)?.saturating_sub(from)));
+            let cost = cost::seconds(shape, frames, head.ns_per_pixel);
+            let (reference, distorted) = (reference.clone(), distorted.clone());
+            let task = Task { rows: vec![row], reference, distorted, range, cost };
+            let key = task.key(&head.common, &head.score);
+            match known.get(&key) {
+                Some(place) => tasks[*place].1.rows.push(row),
+                None => {
+                    known.insert(key.clone(), tasks.len());
+                    tasks.push((key, task));
+                }
+            }
         }
-        self.pairs.push(PlannedPair { reference, distorted, task, tasks });
     }
+    tasks
 }
 
-/// A name for everything that a result depends on.
-fn key(task: &Value, words: &[String], range: Option<(u64, Option<u64>)>) -> String {
-    let digest = Sha256::digest(format!("{task}\n{words:?}\n{range:?}"));
-    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+/// Bundles of several tasks that have a result, each task with its key.
+fn finished(folder: &PlanFolder, plan: &Plan) -> Result<Vec<Vec<(String, Task)>>> {
+    let done = folder.done()?;
+    let keyed = |task: &Task| (task.key(&plan.head.common, &plan.head.score), task.clone());
+    let bundles =
+        plan.bundles.iter().filter(|bundle| bundle.tasks.len() > 1 && done.contains_key(&bundle.key));
+    Ok(bundles.map(|bundle| bundle.tasks.iter().map(keyed).collect()).collect())
 }
 
 /// Looks at all pairs, by several threads.
-fn look(args: &PlanArgs, pairs: &[(PathBuf, PathBuf)]) -> Result<Vec<Look>> {
-    let first = &pairs[0];
-    let raw = score_args(&args.score, &first.0, &first.1)?.raw.format()?;
-    let decoders = media::decoders();
+fn look(words: &ScoreArgs, pairs: &[(PathBuf, PathBuf)]) -> Result<Vec<Look>> {
+    let (raw, decoders) = (words.raw.format()?, media::decoders());
     let look = |(reference, distorted): &(PathBuf, PathBuf)| -> Result<Look> {
-        let words = score_args(&args.score, reference, distorted)?;
-        let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
         let shape = if place::is_remote(distorted) {
             place::shape(distorted, raw, &decoders).ok()
         } else {
             Shape::of(&Video::Path(distorted.clone()), raw, &decoders, &Cancel::new()).ok()
         };
-        Ok(Look { task: task_of(&words)?, is_whole, shape })
+        Ok(Look { reference: file_facts(reference)?, distorted: file_facts(distorted)?, shape })
     };
     let (next, looks) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(pairs.len())));
     let take = || {
@@ -367,14 +339,5 @@ mod tests {
         {
             assert!(parsed(wrong).is_err(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn keys_tell_tasks_apart() {
-        let task = serde_json::json!({ "engine": "1" });
-        let words = ["-m".to_owned(), "a".to_owned()];
-        let keys =
-            [key(&task, &words, None), key(&task, &words, Some((0, Some(5)))), key(&task, &words[..1], None)];
-        assert!(keys[0] != keys[1] && keys[0] != keys[2] && keys[0].len() == 32, "{keys:?}");
     }
 }

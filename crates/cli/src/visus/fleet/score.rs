@@ -1,40 +1,78 @@
 //! One task: its score, or why there is none.
 
-use anyhow::{Context, Result, bail};
+use std::path::Path;
+
+use anyhow::{Result, bail};
 use serde_json::Value;
 use visus_engine::{Cancel, EngineError, Silent};
 use visus_report::score::{self, ScoreReport};
-use visus_scoring::{ErrorClass, RunOptions, ScoreError, ScoreRequest, ScoreResult};
+use visus_scoring::{
+    ErrorClass, Pairing, Prepared, RunOptions, ScoreError, ScoreRequest, ScoreResult, Selection, Video,
+    Videos, score_opened,
+};
+use visus_video::Format;
 
+use super::bundle::{Head, Task};
 use super::folder::TaskResult;
 use super::place::{self, StageArgs};
-use super::plan::{Plan, Task, score_args, task_of};
+use super::plan::{file_facts, score_args};
 use crate::visus::draw;
 use crate::visus::score::with_advice;
 
-/// The result of a task; an error is one of this machine.
-pub fn task(plan: &Plan, task: &Task, threads: usize, stage: &StageArgs) -> Result<TaskResult> {
-    let pair = plan.pairs.get(task.pair).context("the plan is damaged: a task has no pair")?;
-    let args = score_args(&plan.score, &pair.reference, &pair.distorted)?;
-    if task_of(&args)? != pair.task {
-        bail!("{} or its reference has changed since it was planned; plan again", pair.distorted.display());
+/// How the tasks of a plan are scored.
+#[derive(Debug)]
+pub struct Scorer {
+    selection: Selection,
+    options: RunOptions,
+    raw: Option<Format>,
+    pairing: Pairing,
+}
+
+impl Scorer {
+    pub fn new(head: &Head) -> Result<Self> {
+        // Nothing but the videos' names depends on the videos.
+        let words = score_args(&head.score, Path::new("reference"), Path::new("distorted"))?;
+        let ScoreRequest { videos, selection, options } = words.request()?;
+        let level = RunOptions::from_environment()?.level;
+        let options = RunOptions { level, ..options };
+        let pairing = Pairing { decoding: options.decoding(), ..videos.pairing };
+        Ok(Self { selection, options, raw: videos.raw, pairing })
     }
-    let ScoreRequest { videos, selection, options } = args.request()?;
-    let videos = place::stage(videos, [&pair.reference, &pair.distorted], stage)?;
-    let (from, to) = task.range.map_or((None, None), |(from, to)| (Some(from), to));
-    let moment = |frame: Option<u64>| frame.map(visus_scoring::range::Moment::Frame);
-    let level = RunOptions::from_environment()?.level;
-    let options = RunOptions { threads: Some(threads), from: moment(from), to: moment(to), level, ..options };
-    let request = ScoreRequest { videos, selection, options };
-    let scored = visus_scoring::score(request, &Cancel::new(), &mut Silent)
-        .and_then(|result| result.check().map_err(ScoreError::from).map(|()| result));
-    match scored {
-        Ok(result) => Ok(TaskResult::Ok { report: report(&result) }),
-        Err(error) if is_of_video(&error) => {
-            let error_class = draw::class_name(error.class()).to_owned();
-            Ok(TaskResult::Error { error: format!("{:#}", with_advice(error)), error_class })
+
+    /// The result of a task; an error is one of this machine.
+    pub fn task(&self, task: &Task, threads: usize, stage: &StageArgs) -> Result<TaskResult> {
+        let (reference, distorted) = (task.reference(), task.distorted());
+        if file_facts(reference)? != task.reference || file_facts(distorted)? != task.distorted {
+            bail!("{} or its reference has changed since it was planned; plan again", distorted.display());
         }
-        Err(error) => Err(with_advice(error)),
+        let videos = Videos {
+            reference: Video::Path(reference.to_path_buf()),
+            distorted: Video::Path(distorted.to_path_buf()),
+            raw: self.raw,
+            pairing: self.pairing.clone(),
+            skip: [0, 0],
+        };
+        let videos = place::stage(videos, [reference, distorted], stage)?;
+        let (from, to) = task.range.map_or((None, None), |(from, to)| (Some(from), to));
+        let moment = |frame: Option<u64>| frame.map(visus_scoring::range::Moment::Frame);
+        let options = self.options.clone();
+        let options = RunOptions { threads: Some(threads), from: moment(from), to: moment(to), ..options };
+        match self.score(videos, &options) {
+            Ok(result) => Ok(TaskResult::Ok { report: report(&result) }),
+            Err(error) if is_of_video(&error) => {
+                let error_class = draw::class_name(error.class()).to_owned();
+                Ok(TaskResult::Error { error: format!("{:#}", with_advice(error)), error_class })
+            }
+            Err(error) => Err(with_advice(error)),
+        }
+    }
+
+    fn score(&self, videos: Videos, options: &RunOptions) -> Result<ScoreResult, ScoreError> {
+        let cancel = Cancel::new();
+        let opened = Prepared::new(videos, &self.selection.models, &cancel)?.open()?;
+        let result = score_opened(opened, &self.selection, options, &cancel, &mut Silent)?;
+        result.check()?;
+        Ok(result)
     }
 }
 

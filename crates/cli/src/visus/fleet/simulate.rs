@@ -2,14 +2,14 @@
 //!
 //! A scheduler hands a shard to every worker that is free, in order. Workers are unequal: their speeds are spread
 //! log-normally, and one in fifty is three times slower. A worker dies after an exponential time; its shard is started again
-//! after a while, before those that nobody has begun, and only the task that it was at is lost. The ideal is all work divided by
+//! after a while, before those that nobody has begun, and only the bundle that it was at is lost. The ideal is all work divided by
 //! all speed; what is above it is starting, loss, and waiting at the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::bundle::{Bundle, Plan};
 use super::cost::{Sizes, balance};
-use super::plan::Plan;
 
 /// How many pairs are simulated: those of the plan, repeated.
 const PAIRS: usize = 1_000_000;
@@ -32,12 +32,12 @@ const BACKOFF: f64 = 10.0;
 
 /// A table of makespans, in words.
 pub fn table(plan: &Plan) -> String {
-    let costs: Vec<f64> = plan.tasks.iter().map(|task| task.cost).collect();
-    let repeat = (PAIRS as f64 / plan.pairs.len().max(1) as f64).max(1.0).ceil() as usize;
+    let costs: Vec<f64> = plan.bundles.iter().map(Bundle::cost).collect();
+    let repeat = (PAIRS as f64 / plan.head.pairs.max(1) as f64).max(1.0).ceil() as usize;
     let all: Vec<f64> = costs.iter().copied().cycle().take(costs.len() * repeat).collect();
     let mut text = format!(
         "{} pairs like these, {:.0} hours of one core like this one's\nworkers     shards     ideal  simulated  above\n",
-        plan.pairs.len() * repeat,
+        plan.head.pairs * repeat,
         all.iter().sum::<f64>() / 3600.0
     );
     for workers in WORKERS {

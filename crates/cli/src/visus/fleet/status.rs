@@ -20,6 +20,9 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
+/// Bundles whose results are read at once.
+const GROUP: usize = 1024;
+
 /// What is done of a shard.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -50,13 +53,17 @@ impl Tally {
 pub fn run(args: &StatusArgs) -> Result<()> {
     let folder = PlanFolder::open(&args.plan)?;
     let plan = folder.read_plan()?;
-    let mut shards = vec![Tally::default(); plan.shards];
+    let mut shards = vec![Tally::default(); plan.head.shards];
     let mut all = Tally::default();
-    let keys: Vec<&str> = plan.tasks.iter().map(|task| &*task.key).collect();
-    for (task, result) in plan.tasks.iter().zip(folder.results(&keys)?) {
-        all.add(task.cost, result.as_ref());
-        if let Some(shard) = shards.get_mut(task.shard) {
-            shard.add(task.cost, result.as_ref());
+    for group in plan.bundles.chunks(GROUP) {
+        let results = folder.results(&group.iter().collect::<Vec<_>>())?;
+        for (bundle, lines) in group.iter().zip(results) {
+            for (place, task) in bundle.wanted() {
+                all.add(task.cost, lines[place].as_ref());
+                if let Some(shard) = shards.get_mut(bundle.shard) {
+                    shard.add(task.cost, lines[place].as_ref());
+                }
+            }
         }
     }
     let begun = |shard: &Tally| !shard.is_done() && shard.scored + shard.bad > 0;
@@ -64,17 +71,17 @@ pub fn run(args: &StatusArgs) -> Result<()> {
     let under_way = shards.iter().filter(|shard| begun(shard)).count();
     if args.json {
         let text = json!({
-            "pairs": plan.pairs.len(),
+            "pairs": plan.head.pairs,
             "tasks": all.tasks,
             "scored": all.scored,
             "bad_video": all.bad,
             "left": all.tasks - all.scored - all.bad,
             "core_seconds": all.cost,
             "core_seconds_left": all.left,
-            "shards": plan.shards,
+            "shards": plan.head.shards,
             "shards_done": done,
             "shards_begun": under_way,
-            "unfinished_shards": (0..plan.shards).filter(|shard| !shards[*shard].is_done()).collect::<Vec<_>>(),
+            "unfinished_shards": (0..plan.head.shards).filter(|shard| !shards[*shard].is_done()).collect::<Vec<_>>(),
         });
         return print_all(&format!("{text:#}\n"));
     }
@@ -87,7 +94,7 @@ pub fn run(args: &StatusArgs) -> Result<()> {
         all.tasks,
         all.bad,
         all.tasks - all.scored - all.bad,
-        plan.shards,
+        plan.head.shards,
         all.left / 3600.0
     ))
 }

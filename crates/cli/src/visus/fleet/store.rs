@@ -11,12 +11,16 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use visus_scoring::SeekableBytes;
 
 use super::place;
 use crate::visus::merge::readable;
 
 pub trait Store: Debug + Send + Sync {
     fn get(&self, name: &str) -> Result<Option<Vec<u8>>>;
+
+    /// A piece to be read in parts, if it is there. What is read belongs together even if the piece is replaced meanwhile.
+    fn open(&self, name: &str) -> Result<Option<Box<dyn SeekableBytes>>>;
 
     /// Writes a piece. An existing one is kept unless `replace`.
     fn put(&self, name: &str, bytes: Vec<u8>, replace: bool) -> Result<()>;
@@ -53,6 +57,15 @@ impl Store for Folder {
         match std::fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             other => other.map(Some).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<Option<Box<dyn SeekableBytes>>> {
+        let path = self.root.join(name);
+        match std::fs::File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Ok(file) => Ok(Some(Box::new(file))),
         }
     }
 

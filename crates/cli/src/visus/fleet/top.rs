@@ -8,14 +8,16 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use clap::{Args, ValueHint};
 
+use super::bundle::{Bundle, Plan};
 use super::folder::{PlanFolder, TaskResult};
-use super::plan::{Plan, Task};
 use crate::visus::score::print_all;
 
 /// The rate is that of this time before the last result.
 const WINDOW: Duration = Duration::from_secs(600);
 /// Failures that are shown.
 const FAILURES: usize = 8;
+/// Bundles whose results are read at once.
+const GROUP: usize = 1024;
 /// Width of bars, in characters.
 const BAR: usize = 60;
 /// The longest line.
@@ -38,19 +40,19 @@ pub struct TopArgs {
     pub once: bool,
 }
 
-/// A task that has a result.
+/// A bundle that has a result.
 #[derive(Clone, Debug)]
 struct Done {
     when: SystemTime,
-    /// Why it has no score.
-    error: Option<String>,
+    /// Tasks without a score: their places, and why.
+    errors: Vec<(usize, String)>,
 }
 
 pub fn run(args: &TopArgs) -> Result<()> {
     let folder = PlanFolder::open(&args.plan)?;
     let is_once = args.once || !std::io::stdout().is_terminal();
     let mut plan = folder.read_plan()?;
-    let mut done = vec![None; plan.tasks.len()];
+    let mut done = vec![None; plan.bundles.len()];
     loop {
         look(&folder, &plan, &mut done)?;
         let text = page(&plan, &done, SystemTime::now());
@@ -63,31 +65,32 @@ pub fn run(args: &TopArgs) -> Result<()> {
         }
         std::thread::sleep(Duration::from_secs(args.interval));
         let now = folder.read_plan()?;
-        if now.traceparent != plan.traceparent {
+        if now.head.traceparent != plan.head.traceparent {
             // It was made again.
-            done = vec![None; now.tasks.len()];
+            done = vec![None; now.bundles.len()];
         }
         plan = now;
     }
 }
 
-/// Looks for results of tasks that had none.
+/// Looks for results of bundles that had none.
 fn look(folder: &PlanFolder, plan: &Plan, done: &mut [Option<Done>]) -> Result<()> {
     let written = folder.done()?;
-    let new = |(task, done): (&Task, &mut Option<Done>)| {
-        done.is_none().then(|| written.get(&task.key).copied()).flatten()
-    };
-    let mut places = Vec::new();
-    for (place, pair) in plan.tasks.iter().zip(done.iter_mut()).enumerate() {
-        places.extend(new(pair).map(|when| (place, when)));
+    let mut new = Vec::new();
+    for (place, bundle) in plan.bundles.iter().enumerate().filter(|(place, _)| done[*place].is_none()) {
+        new.extend(written.get(&bundle.key).map(|when| (place, *when)));
     }
-    let keys: Vec<&str> = places.iter().map(|(place, _)| &*plan.tasks[*place].key).collect();
-    for ((place, when), result) in places.iter().zip(folder.results(&keys)?) {
-        let error = match result {
-            Some(TaskResult::Error { error, .. }) => Some(error),
-            _ => None,
-        };
-        done[*place] = Some(Done { when: *when, error });
+    for group in new.chunks(GROUP) {
+        let bundles: Vec<&Bundle> = group.iter().map(|(place, _)| &plan.bundles[*place]).collect();
+        for ((place, when), lines) in group.iter().zip(folder.results(&bundles)?) {
+            let error = |(task, line)| match line {
+                Some(TaskResult::Error { error, .. }) => Some((task, error)),
+                _ => None,
+            };
+            let errors = lines.into_iter().enumerate().filter_map(error);
+            let is_wanted = |(task, _): &(usize, String)| !plan.bundles[*place].tasks[*task].rows.is_empty();
+            done[*place] = Some(Done { when: *when, errors: errors.filter(is_wanted).collect() });
+        }
     }
     Ok(())
 }
@@ -99,26 +102,29 @@ fn rate(plan: &Plan, done: &[Option<Done>]) -> Option<(f64, f64)> {
     let begin = first.max(last.checked_sub(WINDOW)?);
     let seconds = last.duration_since(begin).ok()?.as_secs_f64();
     let recent = || {
-        plan.tasks.iter().zip(done).filter(|(_, done)| done.as_ref().is_some_and(|done| done.when > begin))
+        let is_recent = |done: &Option<Done>| done.as_ref().is_some_and(|done| done.when > begin);
+        plan.bundles.iter().zip(done).filter(move |(_, done)| is_recent(done)).map(|(bundle, _)| bundle)
     };
-    let cost: f64 = recent().map(|(task, _)| task.cost).sum();
-    (seconds > 0.0 && cost > 0.0).then(|| (recent().count() as f64 / seconds, cost / seconds))
+    let cost: f64 = recent().map(Bundle::cost).sum();
+    let tasks = recent().map(|bundle| bundle.tasks.len()).sum::<usize>();
+    (seconds > 0.0 && cost > 0.0).then(|| (tasks as f64 / seconds, cost / seconds))
 }
 
 fn page(plan: &Plan, done: &[Option<Done>], now: SystemTime) -> String {
-    let cost: f64 = plan.tasks.iter().map(|task| task.cost).sum();
-    let left: f64 =
-        plan.tasks.iter().zip(done).filter(|(_, done)| done.is_none()).map(|(task, _)| task.cost).sum();
+    let cost: f64 = plan.bundles.iter().map(Bundle::cost).sum();
+    let open = || plan.bundles.iter().zip(done).filter(|(_, done)| done.is_none()).map(|(bundle, _)| bundle);
+    let left: f64 = open().map(Bundle::cost).sum();
     let share = if cost > 0.0 { 1.0 - left / cost } else { 1.0 };
-    let (count, bad) =
-        (done.iter().flatten().count(), done.iter().flatten().filter(|done| done.error.is_some()).count());
+    let tasks = |bundle: &Bundle| bundle.wanted().count();
+    let all: usize = plan.bundles.iter().map(tasks).sum();
+    let count = all - open().map(tasks).sum::<usize>();
+    let bad: usize = done.iter().flatten().map(|done| done.errors.len()).sum();
     let filled = (share * BAR as f64) as usize;
     let mut text = format!("[{}{}] {:.1} %\n", "#".repeat(filled), ".".repeat(BAR - filled), 100.0 * share);
-    let _ =
-        writeln!(text, "tasks     {} scored, {bad} of bad video, {} left", count - bad, done.len() - count);
+    let _ = writeln!(text, "tasks     {} scored, {bad} of bad video, {} left", count - bad, all - count);
     text.push_str(&shards(plan, done));
     match rate(plan, done) {
-        Some((tasks, cores)) if count < done.len() => {
+        Some((tasks, cores)) if count < all => {
             let left = Duration::from_secs_f64((left / cores).min(1e9));
             let _ = writeln!(text, "rate      {:.1} tasks a minute; about {} left", tasks * 60.0, span(left));
         }
@@ -135,13 +141,13 @@ fn page(plan: &Plan, done: &[Option<Done>], now: SystemTime) -> String {
 
 /// A character for each shard, or for several: `#` done, `+` begun, `.` not begun.
 fn shards(plan: &Plan, done: &[Option<Done>]) -> String {
-    let mut tally = vec![(0usize, 0usize); plan.shards];
-    for (task, done) in plan.tasks.iter().zip(done) {
-        if let Some((all, finished)) = tally.get_mut(task.shard) {
+    let mut tally = vec![(0usize, 0usize); plan.head.shards];
+    for (bundle, done) in plan.bundles.iter().zip(done) {
+        if let Some((all, finished)) = tally.get_mut(bundle.shard) {
             (*all, *finished) = (*all + 1, *finished + usize::from(done.is_some()));
         }
     }
-    let per_mark = plan.shards.div_ceil(BAR).max(1);
+    let per_mark = plan.head.shards.div_ceil(BAR).max(1);
     let mark = |group: &[(usize, usize)]| match (
         group.iter().all(|(all, done)| all == done),
         group.iter().any(|(_, done)| *done > 0),
@@ -153,23 +159,20 @@ fn shards(plan: &Plan, done: &[Option<Done>]) -> String {
     let marks: String = tally.chunks(per_mark).map(mark).collect();
     let finished = tally.iter().filter(|(all, done)| all == done).count();
     let begun = tally.iter().filter(|(all, done)| all != done && *done > 0).count();
-    format!("shards    {finished} of {} done, {begun} begun\n          {marks}\n", plan.shards)
+    format!("shards    {finished} of {} done, {begun} begun\n          {marks}\n", plan.head.shards)
 }
 
 /// The newest first, a line each.
 fn failures(plan: &Plan, done: &[Option<Done>]) -> String {
     let mut bad: Vec<_> =
-        plan.tasks.iter().zip(done).filter_map(|(task, done)| Some((task, done.as_ref()?))).collect();
-    bad.retain(|(_, done)| done.error.is_some());
+        plan.bundles.iter().zip(done).filter_map(|(bundle, done)| Some((bundle, done.as_ref()?))).collect();
+    bad.retain(|(_, done)| !done.errors.is_empty());
     bad.sort_by_key(|(_, done)| std::cmp::Reverse(done.when));
+    let errors = bad.iter().flat_map(|(bundle, done)| done.errors.iter().map(move |error| (bundle, error)));
     let mut text = String::new();
-    for (task, done) in bad.iter().take(FAILURES) {
-        let file = plan
-            .pairs
-            .get(task.pair)
-            .map(|pair| pair.distorted.file_name().unwrap_or_default().to_string_lossy());
-        let line =
-            format!("failed    {}: {}", file.unwrap_or_default(), done.error.as_deref().unwrap_or_default());
+    for (bundle, (task, error)) in errors.take(FAILURES) {
+        let file = bundle.tasks[*task].distorted().file_name().unwrap_or_default().to_string_lossy();
+        let line = format!("failed    {file}: {error}");
         let line = line.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
         text.extend(line.take(LINE).chain(['\n']));
     }
@@ -187,31 +190,23 @@ fn span(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::PlannedPair;
+    use super::super::bundle::{Head, Task};
     use super::*;
 
-    fn plan(tasks: usize, shards: usize) -> Plan {
-        let task = |place: usize| Task {
-            key: place.to_string(),
-            pair: 0,
+    fn plan(bundles: usize, shards: usize) -> Plan {
+        let file = serde_json::json!({ "path": "/v/film.mp4" });
+        let task = |row| Task {
+            rows: vec![row],
+            reference: file.clone(),
+            distorted: file.clone(),
             range: None,
             cost: 2.0,
-            shard: place % shards,
         };
-        let file = PathBuf::from("/v/film.mp4");
+        let bundle =
+            |place: usize| Bundle { key: place.to_string(), shard: place % shards, tasks: vec![task(place)] };
         Plan {
-            engine: String::new(),
-            traceparent: None,
-            score: Vec::new(),
-            ns_per_pixel: 1.0,
-            shards,
-            pairs: vec![PlannedPair {
-                reference: file.clone(),
-                distorted: file,
-                task: 0.into(),
-                tasks: Vec::new(),
-            }],
-            tasks: (0..tasks).map(task).collect(),
+            head: Head { shards, bundles, ..Head::default() },
+            bundles: (0..bundles).map(bundle).collect(),
         }
     }
 
@@ -221,8 +216,8 @@ mod tests {
         // A result every 30 s: two core-seconds in 30 s, and ten are left.
         let mut done: Vec<Option<Done>> = vec![None; 10];
         for place in 0..5u32 {
-            let error = (place == 3).then(|| "it is\nno video".to_owned());
-            done[place as usize] = Some(Done { when: start + Duration::from_secs(30) * place, error });
+            let errors = (place == 3).then(|| (0, "it is\nno video".to_owned())).into_iter().collect();
+            done[place as usize] = Some(Done { when: start + Duration::from_secs(30) * place, errors });
         }
         let text = page(&plan, &done, start + Duration::from_secs(130));
         for words in [

@@ -1,6 +1,6 @@
 //! One OpenTelemetry trace for a plan, its shards and their tasks, in builds with the cargo feature `otel`.
 //!
-//! `plan.json` has the identity of the plan's span in the form of the W3C's `traceparent`. Workers make their spans children of
+//! The head of a plan has the identity of the plan's span in the form of the W3C's `traceparent`. Workers make their spans children of
 //! it, so that all machines write one trace. Spans are sent where the environment names a collector, as for the server
 //! (`OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`). Without the feature all of this is nothing.
 
@@ -144,9 +144,9 @@ mod with_collector {
             Self::start(tracer.clone(), name, context)
         }
 
-        pub fn set(&self, key: &'static str, value: impl Into<opentelemetry::Value>) {
+        pub fn set<T: Into<opentelemetry::Value>>(&self, key: &'static str, value: impl FnOnce() -> T) {
             if let Some((_, context)) = &self.0 {
-                context.span().set_attribute(KeyValue::new(key, value));
+                context.span().set_attribute(KeyValue::new(key, value()));
             }
         }
 
@@ -191,7 +191,7 @@ mod without {
             Self
         }
 
-        pub fn set<T>(&self, _key: &'static str, _value: T) {}
+        pub fn set<T>(&self, _key: &'static str, _value: impl FnOnce() -> T) {}
 
         pub fn fail(&self, _why: &str) {}
     }

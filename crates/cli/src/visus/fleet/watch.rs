@@ -23,7 +23,7 @@ pub struct Counters {
     pub failed: AtomicUsize,
     pub kept: AtomicUsize,
     pub frames: AtomicUsize,
-    pub milliseconds: AtomicUsize,
+    pub microseconds: AtomicUsize,
     /// Tasks at this moment.
     pub running: AtomicUsize,
 }
@@ -38,7 +38,7 @@ impl Counters {
             ("tasks_failed_total", "counter", "Tasks that failed on this machine.", count(&self.failed)),
             ("tasks_skipped_total", "counter", "Tasks that were done before.", count(&self.kept)),
             ("frames_scored_total", "counter", "Frame pairs scored.", count(&self.frames)),
-            ("task_seconds_total", "counter", "Time spent on tasks.", count(&self.milliseconds) / 1e3),
+            ("task_seconds_total", "counter", "Time spent on tasks.", count(&self.microseconds) / 1e6),
             ("tasks_running", "gauge", "Tasks being scored.", count(&self.running)),
         ];
         let mut text = String::new();
@@ -66,8 +66,9 @@ impl Watch {
         Ok(Self { counters: Arc::default(), worker, events, file })
     }
 
-    pub fn event(&self, mut event: Value) {
+    pub fn event(&self, event: impl FnOnce() -> Value) {
         let Some(events) = &self.events else { return };
+        let mut event = event();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         event["time"] = json!(now.as_secs_f64());
         event["shard"] = self.worker.parse::<u64>().map_or_else(|_| json!(self.worker), Value::from);

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -11,10 +12,11 @@ use clap::{Args, ValueHint};
 use serde_json::json;
 use visus_engine::Settings;
 
+use super::bundle::{Bundle, Task};
+use super::file::PlanFile;
 use super::folder::{PlanFolder, TaskResult};
 use super::place::StageArgs;
-use super::plan::{Plan, Task};
-use super::score;
+use super::score::Scorer;
 use super::trace::{Span, Traces};
 use super::watch::{self, Watch};
 
@@ -106,15 +108,16 @@ pub struct Worker<'a> {
     span: Span,
 }
 
-/// What became of a task that a worker was at.
-#[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "only a queue asks for the reasons"))]
-pub enum Ending {
-    Scored,
-    /// The videos are at fault.
-    Bad(String),
-    /// This machine is.
-    Failed(String),
+/// What became of a bundle that a worker was at.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// Somebody was quicker.
+    pub was_done: bool,
+    /// Tasks whose videos are at fault: their places, and why.
+    #[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "only a queue asks for the reasons"))]
+    pub bad: Vec<(usize, String)>,
+    /// What this machine failed at last.
+    pub failed: Option<String>,
 }
 
 pub fn run(args: &WorkArgs) -> ExitCode {
@@ -129,29 +132,29 @@ pub fn run(args: &WorkArgs) -> ExitCode {
 
 fn work(args: &WorkArgs) -> Result<ExitCode> {
     let folder = PlanFolder::open(&args.plan)?;
-    let plan = read_plan(&folder)?;
+    let mut plan = open_plan(&folder)?;
+    let parent = plan.head.traceparent.clone();
     #[cfg(feature = "nats")]
     if let Some(address) = &args.queue {
-        let (_traces, span) = Traces::of_worker("queue", plan.traceparent.as_deref())?;
+        let (_traces, span) = Traces::of_worker("queue", parent.as_deref())?;
         let worker = Worker { args, folder, watch: watch(args, "queue")?, span };
-        return super::queue::run(&worker, plan, address);
+        return super::queue::run(&worker, plan.head, address);
     }
     let shard = shard(args, &|name| std::env::var(name).ok())?;
-    if shard >= plan.shards {
-        bail!("there is no shard {shard}: the plan has {}, from 0 to {}", plan.shards, plan.shards - 1);
-    }
-    let (_traces, span) = Traces::of_worker("shard", plan.traceparent.as_deref())?;
-    span.set("visus.shard", shard as i64);
-    Worker { args, folder, watch: watch(args, &shard.to_string())?, span }.run(&plan, shard)
+    let bundles = plan.shard(shard)?;
+    let (_traces, span) = Traces::of_worker("shard", parent.as_deref())?;
+    span.set("visus.shard", || shard as i64);
+    let scorer = Scorer::new(&plan.head)?;
+    Worker { args, folder, watch: watch(args, &shard.to_string())?, span }.run(&scorer, &bundles, shard)
 }
 
 /// The plan, if this engine may work on it.
-pub fn read_plan(folder: &PlanFolder) -> Result<Plan> {
-    let plan = folder.read_plan()?;
-    if plan.engine != crate::VERSION {
+pub fn open_plan(folder: &PlanFolder) -> Result<PlanFile> {
+    let plan = folder.open_plan()?;
+    if plan.head.engine != crate::VERSION {
         bail!(
             "the plan is of {}, this is {}; use the same everywhere, or plan again",
-            plan.engine,
+            plan.head.engine,
             crate::VERSION
         );
     }
@@ -195,59 +198,65 @@ fn shard(args: &WorkArgs, environment: &dyn Fn(&str) -> Option<String>) -> Resul
 }
 
 impl Worker<'_> {
-    fn run(&self, plan: &Plan, shard: usize) -> Result<ExitCode> {
-        let tasks: Vec<&Task> = plan.tasks.iter().filter(|task| task.shard == shard).collect();
-        let left = self.left(&tasks)?;
-        self.watch.counters.kept.store(tasks.len() - left.len(), Ordering::Relaxed);
-        self.watch.event(json!({ "event": "shard_started", "tasks": tasks.len(), "left": left.len() }));
+    fn run(&self, scorer: &Scorer, bundles: &[Bundle], shard: usize) -> Result<ExitCode> {
+        let (left, done) = self.left(bundles)?;
+        let tasks = |bundles: &[&Bundle]| bundles.iter().map(|bundle| bundle.tasks.len()).sum::<usize>();
+        self.watch.counters.kept.store(tasks(&done), Ordering::Relaxed);
+        let counts = (tasks(&left) + tasks(&done), tasks(&left));
+        self.watch.event(|| json!({ "event": "shard_started", "tasks": counts.0, "left": counts.1 }));
         let (jobs, share) = self.jobs(left.len());
-        let next = AtomicUsize::new(0);
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(done));
         let take = || {
-            while let Some(task) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
-                self.task(plan, task, share);
+            while let Some(bundle) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.bundle(scorer, bundle, share).was_done {
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push(bundle);
+                }
                 self.watch.write_metrics();
             }
         };
         std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(take))));
         self.watch.write_metrics();
-        self.verdict(&tasks, shard)
+        self.verdict(&done.into_inner().unwrap_or_else(PoisonError::into_inner), shard)
     }
 
-    /// Those without a result.
-    fn left<'t>(&self, tasks: &[&'t Task]) -> Result<Vec<&'t Task>> {
+    /// Those without a result, and those with one.
+    fn left<'t>(&self, bundles: &'t [Bundle]) -> Result<(Vec<&'t Bundle>, Vec<&'t Bundle>)> {
+        let (mut left, mut finished) = (Vec::new(), Vec::new());
         // Where a question takes long, a list of all results is quicker than many of them.
-        if tasks.len() >= FEW && self.folder.answers_slowly() {
-            let done = self.folder.done()?;
-            return Ok(tasks.iter().copied().filter(|task| !done.contains_key(&task.key)).collect());
+        let listed = match bundles.len() >= FEW && self.folder.answers_slowly() {
+            true => Some(self.folder.done()?),
+            false => None,
+        };
+        for bundle in bundles {
+            let is_done = match &listed {
+                Some(done) => done.contains_key(&bundle.key),
+                None => self.folder.is_done(&bundle.key)?,
+            };
+            if is_done { finished.push(bundle) } else { left.push(bundle) }
         }
-        let mut left = Vec::with_capacity(tasks.len());
-        for task in tasks {
-            if !self.folder.is_done(&task.key)? {
-                left.push(*task);
-            }
-        }
-        Ok(left)
+        Ok((left, finished))
     }
 
-    /// How many tasks are scored at once, and with how many threads each.
-    pub fn jobs(&self, tasks: usize) -> (usize, usize) {
+    /// How many bundles are scored at once, and with how many threads each.
+    pub fn jobs(&self, bundles: usize) -> (usize, usize) {
         let threads = self.args.threads.map_or_else(|| Settings::default().threads, usize::from);
-        let jobs = usize::from(self.args.jobs).min(threads).min(tasks).max(1);
+        let jobs = usize::from(self.args.jobs).min(threads).min(bundles).max(1);
         (jobs, (threads / jobs).max(1))
     }
 
     /// Also counts what earlier attempts and other workers have found.
-    fn verdict(&self, tasks: &[&Task], shard: usize) -> Result<ExitCode> {
-        let keys: Vec<&str> = tasks.iter().map(|task| &*task.key).collect();
-        let results = self.folder.results(&keys)?;
-        let bad = results.iter().filter(|result| matches!(result, Some(TaskResult::Error { .. }))).count();
+    fn verdict(&self, done: &[&Bundle], shard: usize) -> Result<ExitCode> {
         let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         let counters = &self.watch.counters;
+        let mut bad = count(&counters.bad);
+        for bundle in done {
+            bad += self.folder.bad(&bundle.key)?;
+        }
         let (scored, failed, kept) =
             (count(&counters.scored), count(&counters.failed), count(&counters.kept));
-        self.watch.event(json!({
-            "event": "shard_finished", "scored": scored, "bad_video": bad, "failed": failed, "kept": kept,
-        }));
+        self.watch.event(|| {
+            json!({ "event": "shard_finished", "scored": scored, "bad_video": bad, "failed": failed, "kept": kept })
+        });
         if !self.args.quiet {
             eprintln!(
                 "visus: shard {shard}: {scored} tasks scored, {kept} were done before, {bad} are of bad video, {failed} failed"
@@ -256,42 +265,68 @@ impl Worker<'_> {
         Ok(exit_code(failed, bad))
     }
 
-    /// Scores a task, unless that was done before.
-    pub fn task(&self, plan: &Plan, task: &Task, threads: usize) -> Ending {
+    /// Scores the tasks of a bundle, unless that was done before, and writes what they came to.
+    pub fn bundle(&self, scorer: &Scorer, bundle: &Bundle, threads: usize) -> Ending {
         let counters = &self.watch.counters;
         // Another worker on the same shard may have been quicker.
-        if self.folder.is_done(&task.key).unwrap_or(false) {
-            counters.kept.fetch_add(1, Ordering::Relaxed);
-            return Ending::Scored;
+        if self.folder.is_done(&bundle.key).unwrap_or(false) {
+            counters.kept.fetch_add(bundle.tasks.len(), Ordering::Relaxed);
+            return Ending { was_done: true, ..Ending::default() };
         }
+        let mut ending = Ending::default();
+        let mut lines = self.folder.unfinished(bundle).unwrap_or_default();
+        lines.resize_with(bundle.tasks.len(), || None);
+        for (place, (task, line)) in bundle.tasks.iter().zip(&mut lines).enumerate() {
+            if task.rows.is_empty() && line.is_none() {
+                // Of a result that was there when the plan was made, and is no more.
+                let (error, error_class) = ("no row of the plan needs it".to_owned(), "request".to_owned());
+                *line = Some(TaskResult::Error { error, error_class });
+                continue;
+            }
+            if line.is_none() {
+                match self.task(scorer, bundle, task, threads) {
+                    Ok(result) => *line = Some(result),
+                    Err(error) => ending.failed = Some(format!("{error:#}")),
+                }
+            }
+            if let Some(TaskResult::Error { error, .. }) = line {
+                ending.bad.push((place, error.clone()));
+            }
+        }
+        if let Err(error) = self.folder.put_results(bundle, &lines) {
+            counters.failed.fetch_add(1, Ordering::Relaxed);
+            eprintln!("visus: {error:#}");
+            ending.failed = Some(format!("{error:#}"));
+        }
+        ending
+    }
+
+    fn task(&self, scorer: &Scorer, bundle: &Bundle, task: &Task, threads: usize) -> Result<TaskResult> {
+        let counters = &self.watch.counters;
         let (started, span) = (Instant::now(), self.span.child("task"));
-        self.watch.event(json!({ "event": "task_started", "task": task.key, "range": task.range }));
-        counters.running.fetch_add(1, Ordering::Relaxed);
-        let outcome = score::task(plan, task, threads, &self.args.stage).and_then(|result| {
-            self.folder.put_result(&task.key, &result)?;
-            Ok(result)
+        let distorted = task.distorted().to_string_lossy();
+        self.watch.event(|| {
+            json!({ "event": "task_started", "task": bundle.key, "distorted": distorted, "range": task.range })
         });
+        counters.running.fetch_add(1, Ordering::Relaxed);
+        let outcome = scorer.task(task, threads, &self.args.stage);
         counters.running.fetch_sub(1, Ordering::Relaxed);
         let elapsed = started.elapsed();
-        counters.milliseconds.fetch_add(elapsed.as_millis() as usize, Ordering::Relaxed);
-        let distorted = plan.pairs.get(task.pair).map(|pair| pair.distorted.to_string_lossy());
-        self.count(task, &distorted.unwrap_or_default(), &outcome, elapsed, &span);
-        match outcome {
-            Ok(TaskResult::Ok { .. }) => Ending::Scored,
-            Ok(TaskResult::Error { error, .. }) => Ending::Bad(error),
-            Err(error) => Ending::Failed(format!("{error:#}")),
-        }
+        counters.microseconds.fetch_add(elapsed.as_micros() as usize, Ordering::Relaxed);
+        self.count(bundle, task, &outcome, elapsed, &span);
+        outcome
     }
 
     fn count(
         &self,
+        bundle: &Bundle,
         task: &Task,
-        distorted: &str,
         outcome: &Result<TaskResult>,
         elapsed: Duration,
         span: &Span,
     ) {
         let counters = &self.watch.counters;
+        let distorted = task.distorted().to_string_lossy();
         let (counter, status, error) = match outcome {
             Ok(TaskResult::Ok { report }) => {
                 let frames = report["frame_count"].as_u64().unwrap_or(0) as usize;
@@ -302,24 +337,26 @@ impl Worker<'_> {
             Err(error) => (&counters.failed, "failed", Some(format!("{error:#}"))),
         };
         counter.fetch_add(1, Ordering::Relaxed);
-        span.set("visus.task", task.key.clone());
-        span.set("visus.distorted", distorted.to_string());
-        span.set("visus.status", status);
+        span.set("visus.task", || bundle.key.clone());
+        span.set("visus.distorted", || distorted.to_string());
+        span.set("visus.status", || status);
         if let Some((from, _)) = task.range {
-            span.set("visus.first_frame", from as i64);
+            span.set("visus.first_frame", || from as i64);
         }
         if let Some(error) = &error {
             span.fail(error);
             eprintln!("visus: {distorted}: {error}");
         }
-        self.watch.event(json!({
-            "event": "task_finished",
-            "task": task.key,
-            "distorted": distorted,
-            "status": status,
-            "seconds": elapsed.as_secs_f64(),
-            "error": error,
-        }));
+        self.watch.event(|| {
+            json!({
+                "event": "task_finished",
+                "task": bundle.key,
+                "distorted": distorted,
+                "status": status,
+                "seconds": elapsed.as_secs_f64(),
+                "error": error,
+            })
+        });
     }
 }
 

@@ -24,7 +24,7 @@ fn secured(certificate: &Path, key: &Path) -> Setup {
 fn client(versions: &[&'static rustls::SupportedProtocolVersion]) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(file("cert.pem")).unwrap()).unwrap();
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls_graviola::default_provider()))
+    let config = ClientConfig::builder_with_provider(Arc::new(visus_remote::tls::provider().unwrap()))
         .with_protocol_versions(versions)
         .unwrap();
     Arc::new(config.with_root_certificates(roots).with_no_client_auth())
