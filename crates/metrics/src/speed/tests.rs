@@ -61,7 +61,7 @@ level_tests! {
             [("speed_chroma", "", 1), ("speed_chroma", scaled, 1), ("speed_temporal", "", 2)]
         {
             for depth in [8, 10] {
-                let clips = testing::clips(format(421, 330, Chroma::C420, depth), frames);
+                let clips = testing::clips(format(645, 560, Chroma::C420, depth), frames);
                 let [truth, found] = [Level::Scalar, level].map(|level| raw(level, name, options, &clips));
                 assert_eq!(found, truth, "{name} {options} {depth}-bit");
             }
