@@ -30,7 +30,7 @@ pub fn reciprocals() -> &'static [f32] {
     &RECIPROCALS[..USED]
 }
 
-/// What [`contrast_run`] works with.
+/// The steps that count and the table that strengths are made with.
 #[derive(Clone, Copy, Debug)]
 pub struct Contrast<'a> {
     steps: &'a Steps,
