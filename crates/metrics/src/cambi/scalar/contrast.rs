@@ -116,7 +116,7 @@ impl Lanes<'_> {
     /// Whether any level but the one in the middle occurs at the columns of the run, where the group begins at `column`.
     #[inline(always)]
     fn any_neighbours(&self, column: u16, run: &Run) -> bool {
-        let any = if let Some(usual) = self.around.as_array::<USUAL>() {
+        let any = if let Ok(usual) = <&[Counts; USUAL]>::try_from(self.around) {
             let lanes = Lanes { around: usual, at: self.at };
             lanes.any_beside(USUAL / 2)
         } else {

@@ -62,8 +62,8 @@ impl Histogram {
         let runs = &self.runs[self.places_around(level, tile)];
         let (below, above) = (&runs[..self.margin], &runs[self.margin + 1..]);
         // The same twice: of a known length it is one load for each side.
-        match (below.as_array::<USUAL>(), above.as_array::<USUAL>()) {
-            (Some(below), Some(above)) => any(below) | any(above),
+        match (<&[u16; USUAL]>::try_from(below), <&[u16; USUAL]>::try_from(above)) {
+            (Ok(below), Ok(above)) => any(below) | any(above),
             _ => any(below) | any(above),
         }
     }
