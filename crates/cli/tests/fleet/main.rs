@@ -135,7 +135,8 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
         "{top}"
     );
 
-    let gathered = run(root, &["gather", "plan", "-o", "all.ndjson", "--table", "all.csv"]);
+    let gathered =
+        run(root, &["gather", "plan", "-o", "all.ndjson", "--table", "all.csv", "--failures", "failed.csv"]);
     assert_eq!(gathered.status.code(), Some(1), "one pair cannot be scored: {}", stderr(&gathered));
     let (expected, got) = (batch(root), lines(&root.join("all.ndjson")));
     for (expected, got) in expected.iter().zip(&got) {
@@ -146,6 +147,9 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
     let head = table.lines().next().unwrap();
     assert!(head.starts_with("reference,distorted,frames,") && head.contains("vmaf_v0.6.1_mean"), "{head}");
     assert_eq!(table.lines().count(), 6);
+    let failed = std::fs::read_to_string(root.join("failed.csv")).unwrap();
+    assert!(failed.starts_with("row,reference,distorted,error_class,error\n6,"), "{failed}");
+    assert!(failed.contains("small.y4m,not_comparable,") && failed.lines().count() == 2, "{failed}");
     let events = std::fs::read_to_string(root.join("events.ndjson")).unwrap();
     assert!(events.lines().all(|line| serde_json::from_str::<Value>(line).unwrap()["time"].is_number()));
     let metrics = std::fs::read_to_string(root.join("visus.prom")).unwrap();
