@@ -6,12 +6,11 @@
 //! samples is summed up here, in one walk over those rows.
 
 use crate::strips::Strips;
+use crate::totals::{CellSums, Totals};
 use visus_video::{Frame, Plane, PlaneView, Sample};
 
 /// Picture rows that are read in each row of cells.
 pub(crate) const LINES: usize = 4;
-/// Columns that are summed at once.
-const LANES: usize = 8;
 /// Most columns of cells.
 const MOST_COLUMNS: usize = 128;
 
@@ -76,14 +75,6 @@ pub(crate) struct Cells {
     pub strips: Strips,
 }
 
-/// Sums over one cell's rows, as integers.
-#[derive(Clone, Copy, Default)]
-struct CellSums {
-    sum: [i32; 2],
-    square: [i64; 2],
-    product: i64,
-}
-
 /// The four rows of both pictures, on one integer scale.
 pub(crate) struct Lines {
     pub rows: [[Vec<i16>; LINES]; 2],
@@ -131,7 +122,7 @@ impl Cells {
         }
         let mut cells = Self::default();
         let mut lines = Lines::new(width, depth);
-        let mut totals = Totals { histogram: [vec![0; 256], vec![0; 256]], ..Totals::default() };
+        let mut totals = Totals::new(width);
         let mut sums = vec![CellSums::default(); grid.columns];
         for row in 0..grid.rows {
             let first = grid.first_line(row);
@@ -179,177 +170,6 @@ impl Cells {
             }
             self.covariance.push((sums.product as f32 / count - mean[0] * mean[1]) * square);
         }
-    }
-}
-
-/// Sums over the whole picture.
-#[derive(Default)]
-struct Totals {
-    across: [i64; 3],
-    down: [i64; 3],
-    middle: [i64; 3],
-    middle_count: i64,
-    detail_count: i64,
-    field_error: [i64; 2],
-    field_count: i64,
-    histogram: [Vec<u32>; 2],
-    steps: [[i64; LANES]; 2],
-    step_count: i64,
-}
-
-impl Totals {
-    fn add_band(&mut self, lines: &Lines, grid: &Grid, sums: &mut [CellSums]) {
-        let per_cell = grid.cell / LANES;
-        let [reference, distorted] = &lines.rows;
-        for (column, cell) in sums.iter_mut().enumerate() {
-            for part in 0..per_cell {
-                let at = column * grid.cell + part * LANES;
-                for line in 0..LINES {
-                    let error = cell.add(chunk(&reference[line], at), chunk(&distorted[line], at));
-                    self.field_error[line % 2] += i64::from(error);
-                }
-            }
-        }
-        self.field_count += (LINES / 2 * grid.columns * grid.cell) as i64;
-        let end = grid.columns * grid.cell;
-        for line in [1, 2] {
-            self.add_detail(&lines.rows, line, end);
-        }
-        self.add_middle(&lines.rows, end);
-        for side in 0..2 {
-            self.add_steps(side, &lines.rows[side][1], end);
-            self.add_levels(side, &lines.rows[side][1], lines.unit);
-        }
-        self.step_count += (end / LANES - 1) as i64;
-    }
-
-    /// Second differences of one picture row, its first and last samples left out.
-    #[inline(always)]
-    fn add_detail(&mut self, rows: &[[Vec<i16>; LINES]; 2], line: usize, end: usize) {
-        let mut at = LANES;
-        while at + 2 * LANES <= end {
-            let [r, d] = [0, 1].map(|side| {
-                let row = &rows[side][line];
-                let (left, here, right) = (chunk(row, at - 1), chunk(row, at), chunk(row, at + 1));
-                let (above, below) = (chunk(&rows[side][line - 1], at), chunk(&rows[side][line + 1], at));
-                let second = |a: &[i16; LANES], b: &[i16; LANES]| -> [i16; LANES] {
-                    std::array::from_fn(|i| 2 * here[i] - a[i] - b[i])
-                };
-                (second(left, right), second(above, below))
-            });
-            add_products(&mut self.across, &r.0, &d.0);
-            add_products(&mut self.down, &r.1, &d.1);
-            self.detail_count += LANES as i64;
-            at += LANES;
-        }
-    }
-
-    /// Second differences of pairs of samples, summed over two rows so that grain counts less.
-    #[inline(always)]
-    fn add_middle(&mut self, rows: &[[Vec<i16>; LINES]; 2], end: usize) {
-        let mut at = LANES;
-        while at + 2 * LANES <= end {
-            let [r, d] = [0, 1].map(|side| {
-                let sum = |at: usize| -> [i16; LANES] {
-                    let [a, b, c, d] = [(1, at), (1, at + 1), (2, at), (2, at + 1)]
-                        .map(|(line, at)| chunk(&rows[side][line], at));
-                    std::array::from_fn(|i| a[i] + b[i] + c[i] + d[i])
-                };
-                let (left, here, right) = (sum(at - 2), sum(at), sum(at + 2));
-                let second: [i16; LANES] = std::array::from_fn(|i| (2 * here[i] - left[i] - right[i]) / 2);
-                second
-            });
-            add_products(&mut self.middle, &r, &d);
-            self.middle_count += LANES as i64;
-            at += LANES;
-        }
-    }
-
-    /// Steps from sample to sample in one picture row, by their place in a block of eight.
-    fn add_steps(&mut self, side: usize, row: &[i16], end: usize) {
-        let mut steps = [0i32; LANES];
-        let mut at = 0;
-        while at + 2 * LANES <= end {
-            let (here, next) = (chunk(row, at), chunk(row, at + 1));
-            for i in 0..LANES {
-                steps[i] += i32::from((next[i] - here[i]).abs().min(128));
-            }
-            at += LANES;
-        }
-        self.steps[side].iter_mut().zip(steps).for_each(|(all, new)| *all += i64::from(new));
-    }
-
-    /// Levels of every second sample.
-    fn add_levels(&mut self, side: usize, row: &[i16], unit: f32) {
-        let down = if unit < 1.0 { 2 } else { 0 };
-        for sample in row.iter().step_by(2) {
-            self.histogram[side][usize::from((*sample >> down) as u8)] += 1;
-        }
-    }
-
-    fn write(&self, cells: &mut Cells, unit: f32) {
-        let square = f64::from(unit * unit);
-        let detail = |sums: [i64; 3]| Detail {
-            reference: sums[0] as f64 * square,
-            distorted: sums[1] as f64 * square,
-            product: sums[2] as f64 * square,
-            count: self.detail_count as f64,
-        };
-        cells.middle = Detail { count: self.middle_count as f64, ..detail(self.middle) };
-        cells.across = detail(self.across);
-        cells.down = detail(self.down);
-        cells.field_error = self.field_error.map(|error| error as f64 * square);
-        cells.field_count = self.field_count as f64;
-        let samples = (self.step_count.max(1) * LANES as i64) as f64;
-        cells.roughness = [0, 1].map(|side| roughness(&self.histogram[side]));
-        cells.block_steps = self.steps.map(|steps| {
-            let border = steps[LANES - 1] as f64;
-            let inside = steps[..LANES - 1].iter().sum::<i64>() as f64 / (LANES - 1) as f64;
-            (border + samples * 0.02) / (inside + samples * 0.02)
-        });
-    }
-}
-
-/// Departure of a histogram, a little smoothed, from the same much smoothed: a picture that was reduced to few levels has peaks.
-fn roughness(histogram: &[u32]) -> f64 {
-    let mean = |at: usize, far: usize| {
-        let around = &histogram[at.saturating_sub(far)..(at + far + 1).min(histogram.len())];
-        f64::from(around.iter().sum::<u32>()) / around.len() as f64
-    };
-    let total = f64::from(histogram.iter().sum::<u32>().max(1));
-    (0..histogram.len()).map(|at| (mean(at, 1) - mean(at, 9)).abs()).sum::<f64>() / total
-}
-
-#[inline(always)]
-fn chunk(row: &[i16], at: usize) -> &[i16; LANES] {
-    row[at..at + LANES].try_into().unwrap_or(&[0; LANES])
-}
-
-#[inline(always)]
-fn add_products(sums: &mut [i64; 3], a: &[i16; LANES], b: &[i16; LANES]) {
-    let dot = |a: &[i16; LANES], b: &[i16; LANES]| -> i32 {
-        (0..LANES).map(|i| i32::from(a[i]) * i32::from(b[i])).sum()
-    };
-    sums[0] += i64::from(dot(a, a));
-    sums[1] += i64::from(dot(b, b));
-    sums[2] += i64::from(dot(a, b));
-}
-
-impl CellSums {
-    /// Adds a few samples of both pictures and gives the sum of their squared differences.
-    #[inline(always)]
-    fn add(&mut self, a: &[i16; LANES], b: &[i16; LANES]) -> i32 {
-        let dot = |a: &[i16; LANES], b: &[i16; LANES]| -> i32 {
-            (0..LANES).map(|i| i32::from(a[i]) * i32::from(b[i])).sum()
-        };
-        let sum = |a: &[i16; LANES]| -> i32 { a.iter().map(|sample| i32::from(*sample)).sum() };
-        let (aa, bb, ab) = (dot(a, a), dot(b, b), dot(a, b));
-        self.sum[0] += sum(a);
-        self.sum[1] += sum(b);
-        self.square[0] += i64::from(aa);
-        self.square[1] += i64::from(bb);
-        self.product += i64::from(ab);
-        aa + bb - 2 * ab
     }
 }
 

@@ -21,6 +21,7 @@ mod local;
 mod look;
 mod motion;
 mod strips;
+mod totals;
 mod watch;
 
 pub use finding::{Area, Finding, Kind, Visibility};

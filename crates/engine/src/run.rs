@@ -193,7 +193,8 @@ impl<'a> Run<'a> {
     }
 
     /// What has to be waited for is read by threads that can wait, and so is what a device computes, which takes jobs in
-    /// its own time. With as many workers as processors, dedicated readers would only steal time from them.
+    /// its own time. With as many workers as processors, dedicated readers would only steal time from them. Workers of
+    /// several threads are few, and a large frame is long to read: both inputs are then read at the same time, and ahead.
     fn reading(&self, inputs: &[Input; 2]) -> Reading {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = self.threads;
@@ -201,7 +202,7 @@ impl<'a> Run<'a> {
             Reading::OwnThreads
         } else if threads <= 1 {
             Reading::OneThread
-        } else if threads >= processors() {
+        } else if threads >= processors() && self.workers.len() == threads {
             Reading::ByWorkers
         } else {
             Reading::OwnThreads

@@ -4,7 +4,21 @@
 use visus_video::{Chroma, Format, Frame};
 
 use crate::picture::FloatPlane;
-use crate::{Emit, Info, Level, MetricError, Pair, Window, registry};
+use crate::{Emit, Info, Level, MetricError, Pair, Spread, Window, registry};
+
+/// Says that it has many hands, and does the pieces from the last to the first.
+#[derive(Debug)]
+pub struct Backwards(pub usize);
+
+impl Spread for Backwards {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..count).rev().for_each(work);
+    }
+}
 
 /// Passes a test over because the machine lacks what it is about, such as a CPU level; fails it if the variable
 /// `VISUS_REQUIRE`, a list separated by commas, says that the machine has it.

@@ -3,14 +3,15 @@
 //! Frames are drawn in short runs, spread over the film by van der Corput's sequence with a random start: each new run falls
 //! into the widest gap, so at any time the film is divided into stretches of about the same length with one run in each. That
 //! is a sample in strata, and strata that follow each other belong to the same shot, or to shots that resemble each other
-//! more than others do. Its variance is estimated from the differences between neighbouring runs (the estimator of successive
+//! more than others do. Where it is known beforehand which runs are likely to resemble each other (shots in much motion, shots in
+//! little), runs are spread over an order that has these together ([`Sample::in_strata`]). The variance is estimated from the differences between neighbouring runs (the estimator of successive
 //! differences, Wolter 1984): what changes slowly from one end of the film to the other does not count as chance.
 //!
 //! The interval of a percentile is Woodruff's (1952): the interval of the share of frames below it, read off the sample.
 //! Sampling is repeated until an interval is narrow enough, and looking often makes it fail more often; therefore intervals
 //! are made a tenth wider than their formula says. A test draws from many made films how often they hold the truth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -53,17 +54,58 @@ pub struct Sample {
     run: u64,
     shift: f64,
     drawn: u64,
-    /// The scores of the runs that were scored, by the number of the run.
+    /// The scores of the runs that were scored, by the place of the run.
     runs: BTreeMap<u64, Vec<f64>>,
-    /// Runs that were drawn.
-    taken: std::collections::BTreeSet<u64>,
+    /// Places that were drawn.
+    taken: BTreeSet<u64>,
+    strata: Strata,
+}
+
+/// The order in which runs are spread: those that are likely to have similar scores beside each other.
+#[derive(Clone, Debug, Default)]
+struct Strata {
+    /// The run at every place; empty where that is the order of the film.
+    runs: Vec<u64>,
+    /// The place of every run.
+    places: Vec<u64>,
+}
+
+impl Strata {
+    fn new(runs: Vec<u64>) -> Self {
+        let mut places = vec![0; runs.len()];
+        for (place, run) in (0..).zip(&runs) {
+            places[*run as usize] = place;
+        }
+        Self { runs, places }
+    }
+
+    fn run(&self, place: u64) -> u64 {
+        self.runs.get(place as usize).copied().unwrap_or(place)
+    }
+
+    fn place(&self, run: u64) -> u64 {
+        self.places.get(run as usize).copied().unwrap_or(run)
+    }
 }
 
 impl Sample {
     /// Of a film of so many frames, in runs of `run` frames.
     pub fn new(frames: u64, run: u64, seed: u64) -> Self {
         let shift = (SplitMix(seed).next() >> 11) as f64 / (1u64 << 53) as f64;
-        Self { frames, run: run.max(1), shift, drawn: 0, runs: BTreeMap::new(), taken: Default::default() }
+        let (runs, taken, strata) = (BTreeMap::new(), BTreeSet::new(), Strata::default());
+        Self { frames, run: run.max(1), shift, drawn: 0, runs, taken, strata }
+    }
+
+    /// The same, spread over these strata instead of over time: `strata` has a number for every run of the film, and runs of one
+    /// stratum are taken in the order of the film.
+    pub fn in_strata(frames: u64, run: u64, seed: u64, strata: &[u32]) -> Self {
+        let plain = Self::new(frames, run, seed);
+        if strata.len() as u64 != plain.all_runs() {
+            return plain;
+        }
+        let mut runs: Vec<u64> = (0..plain.all_runs()).collect();
+        runs.sort_by_key(|run| strata[*run as usize]);
+        Self { strata: Strata::new(runs), ..plain }
     }
 
     /// Runs in the whole film.
@@ -78,11 +120,11 @@ impl Sample {
         while fresh.len() < count && (self.taken.len() as u64) < all {
             let place = (van_der_corput(self.drawn) + self.shift).fract();
             self.drawn += 1;
-            let mut run = ((place * all as f64) as u64).min(all - 1);
-            while !self.taken.insert(run) {
-                run = (run + 1) % all;
+            let mut place = ((place * all as f64) as u64).min(all - 1);
+            while !self.taken.insert(place) {
+                place = (place + 1) % all;
             }
-            fresh.push(run);
+            fresh.push(self.strata.run(place));
         }
         fresh.sort_unstable();
         fresh.into_iter().map(|run| run * self.run..((run + 1) * self.run).min(self.frames)).collect()
@@ -92,7 +134,7 @@ impl Sample {
     pub fn add(&mut self, range: &Range<u64>, scores: Vec<f64>) {
         let first = range.start / self.run;
         for (run, scores) in (first..).zip(scores.chunks(self.run as usize)) {
-            self.runs.insert(run, scores.to_vec());
+            self.runs.insert(self.strata.place(run), scores.to_vec());
         }
     }
 
@@ -119,7 +161,10 @@ impl Sample {
 
     /// Every scored frame with its score, in the order of the film.
     pub fn scores(&self) -> impl Iterator<Item = (u64, f64)> + '_ {
-        self.runs.iter().flat_map(|(run, scores)| (run * self.run..).zip(scores.iter().copied()))
+        let mut runs: Vec<(u64, &Vec<f64>)> =
+            self.runs.iter().map(|(place, scores)| (self.strata.run(*place), scores)).collect();
+        runs.sort_unstable_by_key(|(run, _)| *run);
+        runs.into_iter().flat_map(|(run, scores)| (run * self.run..).zip(scores.iter().copied()))
     }
 
     fn values(&self) -> Vec<f64> {

@@ -2,7 +2,8 @@
 //!
 //! [`visus_report::sampling`] says which runs of frames are scored and what follows from them; here they are reached and
 //! scored. Each run is a part of the clip as `--from` and `--to` would make it: frames before and after it that metrics look
-//! at are read as well, so every score is the one that the whole would have. Frames are paired one after another, since
+//! at are read as well, so every score is the one that the whole would have. Runs of encoded video are spread over shots by
+//! their motion ([`crate::strata`]), those of raw video over time. Frames are paired one after another, since
 //! pairing by content would have to read everything; videos of different length or rate are refused.
 
 use std::ops::Range;
@@ -52,7 +53,10 @@ pub fn score_sampled(
         column.ok_or_else(|| RequestError::Range("a sample needs a model to estimate".to_owned()))?;
     notes.extend(access.notes());
     let run = if access.is_decoded() { LONG_RUN } else { SHORT_RUN };
-    let mut sample = Sample::new(access.frames(), run, visus_report::bootstrap::SEED);
+    let mut sample = match access.strata(run, cancel) {
+        Some(strata) => Sample::in_strata(access.frames(), run, visus_report::bootstrap::SEED, &strata),
+        None => Sample::new(access.frames(), run, visus_report::bootstrap::SEED),
+    };
     let scorer = Scorer { access: &access, plan: &plan, options: &options, column: &column, cancel };
     let late = || sampling.budget.is_some_and(|budget| started.elapsed() >= budget);
     let (estimates, ended) = loop {

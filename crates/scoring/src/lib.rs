@@ -40,6 +40,7 @@ mod run;
 mod sampling;
 mod selection;
 mod shape;
+mod strata;
 mod video;
 
 pub use anytime::{Estimates, score_sampled};

@@ -12,6 +12,7 @@ use crate::inputs::{InputOptions, split_stream};
 use crate::names::RequestedModel;
 use crate::pair::{FileNames, PairInfo};
 use crate::request::{Decoders, DeviceDecoding, Pairing, Videos, display};
+use crate::strata;
 use crate::video::Kind;
 use crate::{NotComparable, RequestError, ScoreError, Video};
 
@@ -323,6 +324,12 @@ impl RandomAccess {
             Sources::Plain(_) => error,
             Sources::Media(media) => media.names.reworded(error),
         }
+    }
+
+    /// Strata of runs of so many pairs, by what containers say of their frames.
+    pub fn strata(&self, run: u64, cancel: &Cancel) -> Option<Vec<u32>> {
+        let Sources::Media(media) = &self.sources else { return None };
+        strata::by_motion(&media.probed.packets(self.skip, cancel)?, run)
     }
 
     /// Both from a pair on.

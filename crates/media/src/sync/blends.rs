@@ -4,6 +4,7 @@
 //! every period of its cadence, and together they show it.
 
 use crate::sync::evidence::FLOOR;
+use crate::sync::lag::between;
 use crate::sync::look::Look;
 
 /// A picture is a blend if it is nearer to the mean of two frames than this share of its distance to the nearer one, if these two
@@ -19,19 +20,14 @@ const LEAST_MOTION: f32 = 0.05;
 const TOGETHER: f32 = 0.03;
 const ERRORS: f32 = 4.0;
 
-/// The distance to the mean of two pictures, from the distances to both and between them: it lies on the median of a triangle.
-fn to_mean(a: f32, b: f32, between: f32) -> f32 {
-    ((a + b) / 2.0 - between / 4.0).max(0.0)
-}
-
 /// The distance to the frame's own reference, to the nearest mean of it and a neighbour, and how much these two differ.
 fn nearest_mean(look: &dyn Look, reference: usize, distorted: usize) -> Option<[f32; 3]> {
     let own = look.distance(reference, distorted);
     let others = [reference.checked_sub(1), Some(reference + 1)].into_iter().flatten();
     let others = others.filter(|other| *other < look.lengths().0);
     let means = others.map(|other| {
-        let between = look.within(0, reference, other);
-        [own, to_mean(own, look.distance(other, distorted), between), between]
+        let apart = look.within(0, reference, other);
+        [own, between(0.5, own, look.distance(other, distorted), apart), apart]
     });
     means.min_by(|a, b| a[1].total_cmp(&b[1]))
 }

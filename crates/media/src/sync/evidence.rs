@@ -9,7 +9,8 @@
 //! limited, so that no single frame decides.
 
 use crate::sync::cadence::Cadence;
-use crate::sync::look::{Look, motion};
+use crate::sync::lag::Steps;
+use crate::sync::look::Look;
 
 /// Frames of a block.
 pub const BLOCK: usize = 24;
@@ -28,12 +29,6 @@ pub const FLOOR: f32 = 0.02;
 pub const CAP: f32 = 4.0;
 /// Evidence per unit of the logarithm.
 const WEIGHT: f32 = 3.0;
-/// An encoder that saves bits shows a scene late: it repeats what it has shown, the more so the coarser it is. A picture that looks older than
-/// it should says less than one that looks newer.
-const LATE: f32 = 0.3;
-const LATEST: f32 = 0.5;
-/// Frames at the beginning that cannot lag: the first is coded by itself.
-const FRESH: usize = 2;
 /// A frame whose nearest is so many times farther than usual shows something else.
 const FOREIGN: f32 = 6.0;
 
@@ -52,22 +47,51 @@ pub struct Evidence {
     pub noise: f32,
 }
 
+/// What is asked for beside the pictures.
+pub struct Terms<'a> {
+    /// How much farther a pair may be (as a logarithm) at no loss.
+    pub slack: f32,
+    /// Offsets that are candidates everywhere.
+    pub always: &'a [i32],
+    /// How far pairs were apart so far, if there were any: most of a few frames may show something else.
+    pub known: Option<f32>,
+    pub steps: &'a Steps,
+}
+
 impl Evidence {
-    /// `slack`: how much farther a pair may be (as a logarithm) at no loss. `always`: offsets that are candidates everywhere.
-    /// `known`: how far pairs were apart so far, if there were any: most of a few frames may show something else.
-    pub fn new(look: &dyn Look, cadence: &Cadence, slack: f32, always: &[i32], known: Option<f32>) -> Self {
+    /// The evidence at each of these lags, all by the nearest that a frame finds at any of them, so that they can be compared.
+    pub fn at_lags(look: &dyn Look, cadence: &Cadence, lags: &[f32], terms: &Terms<'_>) -> Vec<Self> {
         let (_, distorted) = look.lengths();
         let mut best = Vec::with_capacity(distorted);
-        let mut ranked: Vec<Vec<i32>> = Vec::new();
+        let mut ranked: Vec<Vec<Vec<i32>>> = vec![Vec::new(); lags.len()];
         for from in (0..distorted).step_by(BLOCK) {
             let frames = from..(from + BLOCK).min(distorted);
-            let near = ranked.last().and_then(|offsets| offsets.first().copied());
-            let scan = Scan::new(look, cadence, frames, near);
-            best.extend(scan.rows.iter().map(|row| least(row)));
-            ranked.push(scan.ranked(&best[from..], slack));
+            let near = ranked.first().and_then(|ranked| ranked.last()?.first().copied());
+            let scan = Scan::new(look, cadence, frames.clone(), near);
+            let late: Vec<Scan> =
+                lags.iter().map(|lag| scan.late(*lag, cadence, from, terms.steps)).collect();
+            let nearest = |at: usize| late.iter().map(|scan| least(&scan.rows[at])).fold(f32::MAX, f32::min);
+            best.extend((0..frames.len()).map(nearest));
+            for (ranked, scan) in ranked.iter_mut().zip(&late) {
+                ranked.push(scan.ranked(&best[from..], terms.slack));
+            }
         }
-        let noise = known.map_or(usual(&best), |known| known.min(usual(&best)));
-        let always = [always, &common(&ranked)].concat();
+        let one =
+            |(lag, ranked): (&f32, &Vec<Vec<i32>>)| Self::new(look, cadence, *lag, ranked, &best, terms);
+        lags.iter().zip(&ranked).map(one).collect()
+    }
+
+    /// `ranked`: the offsets of every block, the fitting ones first. `best`: the distance to the nearest of every frame.
+    fn new(
+        look: &dyn Look,
+        cadence: &Cadence,
+        lag: f32,
+        ranked: &[Vec<i32>],
+        best: &[f32],
+        terms: &Terms<'_>,
+    ) -> Self {
+        let noise = terms.known.map_or(usual(best), |known| known.min(usual(best)));
+        let always = [terms.always, &common(ranked)].concat();
         let blocks = (0..ranked.len()).map(|at| {
             let mut offsets: Vec<i32> = always.iter().flat_map(|offset| offset - 2..=offset + 2).collect();
             offsets.extend(ranked[at].iter().take(KEPT));
@@ -78,12 +102,11 @@ impl Evidence {
             offsets.sort_unstable();
             offsets.dedup();
             let from = at * BLOCK;
-            let frames = from..(from + BLOCK).min(distorted);
-            Block::new(look, cadence, frames, offsets, &mut best, slack)
+            let best = &best[from..(from + BLOCK).min(best.len())];
+            Block::new(look, cadence, (from, best), offsets, lag, terms)
         });
-        let blocks = blocks.collect();
         let foreign = best.iter().map(|best| foreign(*best, noise)).collect();
-        Self { blocks, foreign, noise }
+        Self { blocks: blocks.collect(), foreign, noise }
     }
 }
 
@@ -121,9 +144,12 @@ pub fn against(distance: f32, best: f32, slack: f32) -> f32 {
     (WEIGHT * (((distance + FLOOR) / (best + FLOOR)).ln() - slack)).clamp(0.0, CAP)
 }
 
-/// How much farther a pair may be at no loss, where the picture looks older than the frame that it would be paired with.
-fn late(best: f32, motion: f32) -> f32 {
-    (LATE * (best + FLOOR) / (motion + FLOOR)).min(LATEST)
+/// How much a frame of the distorted video counts: frames that repeat one of the reference say one thing.
+fn weight(cadence: &Cadence) -> f32 {
+    match cadence {
+        Cadence::Even { above, below, .. } => (*above as f32 / *below as f32).min(1.0),
+        Cadence::Timed(_) => 1.0,
+    }
 }
 
 /// The frame of the reference at an offset, if there is one.
@@ -157,6 +183,20 @@ impl Scan {
         Self { first, rows: frames.map(row).collect() }
     }
 
+    /// The same for pictures that are late.
+    fn late(&self, lag: f32, cadence: &Cadence, from: usize, steps: &Steps) -> Self {
+        let late = |(row, frame): (&Vec<f32>, usize)| -> Vec<f32> {
+            let due = cadence.due(frame) as i32 + self.first;
+            let one = |column: usize| {
+                let before = column.checked_sub(1).map_or(f32::MAX, |before| row[before]);
+                usize::try_from(due + column as i32)
+                    .map_or(row[column], |at| steps.late(lag, at, row[column], before))
+            };
+            (0..row.len()).map(one).collect()
+        };
+        Self { first: self.first, rows: self.rows.iter().zip(from..).map(late).collect() }
+    }
+
     /// Offsets, the fitting ones first.
     fn ranked(&self, best: &[f32], slack: f32) -> Vec<i32> {
         let width = self.rows.first().map_or(0, Vec::len);
@@ -172,32 +212,37 @@ impl Scan {
 }
 
 impl Block {
+    /// `from` and `best`: the first frame, and the distance to the nearest of this one and those behind it.
     fn new(
         look: &dyn Look,
         cadence: &Cadence,
-        frames: std::ops::Range<usize>,
+        (from, best): (usize, &[f32]),
         offsets: Vec<i32>,
-        best: &mut [f32],
-        slack: f32,
+        lag: f32,
+        terms: &Terms<'_>,
     ) -> Self {
         let (reference, _) = look.lengths();
-        let row = |frame: usize| -> Vec<f32> {
-            let distance = |offset: &i32| {
-                place(cadence, frame, *offset, reference).map_or(f32::MAX, |at| look.distance(at, frame))
+        let share = weight(cadence);
+        let row = |(frame, best): (usize, &f32)| -> Vec<f32> {
+            let distance = |offset: i32| {
+                place(cadence, frame, offset, reference).map_or(f32::MAX, |at| look.distance(at, frame))
             };
-            let distances: Vec<f32> = offsets.iter().map(distance).collect();
-            let nearest =
-                (0..offsets.len()).min_by(|a, b| distances[*a].total_cmp(&distances[*b])).unwrap_or(0);
-            best[frame] = best[frame].min(distances[nearest]);
-            let best = best[frame];
-            let motion =
-                place(cadence, frame, offsets[nearest], reference).map_or(0.0, |at| motion(look, at));
-            let behind = if frame < FRESH { slack } else { slack.max(late(best, motion)) };
-            let each = distances.into_iter().enumerate();
-            each.map(|(at, distance)| against(distance, best, if at > nearest { behind } else { slack }))
-                .collect()
+            let plain: Vec<f32> = offsets.iter().map(|offset| distance(*offset)).collect();
+            let late = |at: usize| {
+                let beside = at > 0 && offsets[at - 1] + 1 == offsets[at];
+                let before = match (lag > 0.0, beside) {
+                    (true, true) => plain[at - 1],
+                    (true, false) => distance(offsets[at] - 1),
+                    (false, _) => f32::MAX,
+                };
+                place(cadence, frame, offsets[at], reference)
+                    .map_or(f32::MAX, |place| terms.steps.late(lag, place, plain[at], before))
+            };
+            let distances: Vec<f32> = (0..offsets.len()).map(late).collect();
+            let best = best.min(least(&distances));
+            distances.into_iter().map(|distance| share * against(distance, best, terms.slack)).collect()
         };
-        let against = frames.map(row).collect();
+        let against = (from..).zip(best).map(row).collect();
         Self { offsets, against }
     }
 }

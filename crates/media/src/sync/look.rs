@@ -13,6 +13,9 @@ pub trait Look {
     /// The same between two frames of one side.
     fn within(&self, side: usize, a: usize, b: usize) -> f32;
 
+    /// By how much the second of two frames of one side is brighter than the first.
+    fn brighter(&self, side: usize, a: usize, b: usize) -> f32;
+
     /// 1 for the same picture, near 0 for two that have nothing in common; `None` if both are flat.
     fn likeness(&self, reference: usize, distorted: usize) -> Option<f32>;
 }
@@ -21,15 +24,6 @@ pub trait Look {
 const SAME: f32 = 0.02;
 /// How far around a pair other offsets are compared.
 const AROUND: i64 = 25;
-
-/// How much a frame of the reference differs from the one before.
-pub fn motion(look: &dyn Look, reference: usize) -> f32 {
-    match (reference, look.lengths().0) {
-        (0, 0 | 1) => 0.0,
-        (0, _) => look.within(0, 0, 1),
-        (at, _) => look.within(0, at - 1, at),
-    }
-}
 
 /// Whether two frames of the reference, that may lie outside it, show the same picture.
 pub fn is_same(look: &dyn Look, a: i32, b: i32) -> bool {

@@ -19,6 +19,7 @@ pub(crate) mod evidence;
 pub(crate) mod fates;
 pub(crate) mod feed;
 pub(crate) mod findings;
+pub(crate) mod lag;
 pub(crate) mod log;
 pub(crate) mod look;
 pub(crate) mod model;

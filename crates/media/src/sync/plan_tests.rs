@@ -18,6 +18,10 @@ impl Look for Pair {
         self.0[side][a].distance(&self.0[side][b])
     }
 
+    fn brighter(&self, _: usize, _: usize, _: usize) -> f32 {
+        0.0
+    }
+
     fn likeness(&self, reference: usize, distorted: usize) -> Option<f32> {
         self.0[0][reference].likeness(&self.0[1][distorted])
     }

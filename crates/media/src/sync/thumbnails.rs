@@ -147,6 +147,11 @@ impl Look for Thumbnails {
         distance(strip.picture(a), strip.picture(b)) + shift * shift
     }
 
+    fn brighter(&self, side: usize, a: usize, b: usize) -> f32 {
+        let means = &self.sides[side].means;
+        means[b + self.passed[side]] - means[a + self.passed[side]]
+    }
+
     fn likeness(&self, reference: usize, distorted: usize) -> Option<f32> {
         /// Pictures whose cells spread less than this (in square levels) cannot be told apart.
         const FLAT: f32 = 4.0;

@@ -1,21 +1,24 @@
 //! Hypotheses about the edit as a whole, weighed against each other.
 //!
 //! Every frame once, each phase of the cadence that the frame rates suggest, what timestamps say, and frames that are dropped or
-//! doubled all the time: each is a [`Model`] with prices of its own, and the one that costs least explains the file. What
+//! doubled all the time: each is a [`Model`] with prices of its own, weighed at several lags of the encode ([`lag`]), and the one
+//! that costs least explains the file. What
 //! the others say of a frame is an alternative like those within the chosen one: the nearest of all decides how certain a
 //! pair is.
 
 use crate::sync::cadence::Cadence;
 use crate::sync::changes::Changes;
-use crate::sync::evidence::Evidence;
+use crate::sync::evidence::{Evidence, Terms};
+use crate::sync::lag::{self, LAGS, Steps};
 use crate::sync::look::{Look, is_same};
 use crate::sync::model::{Model, Rival, State, Way};
 use crate::sync::plan::Prior;
 use crate::sync::prices::Prices;
 
-/// How much farther (as a logarithm) a pair may be than the nearest at no loss; and where lengths and times agree.
-const SLACK: f32 = 0.05;
+/// How much farther (as a logarithm) a pair may be than the nearest at no loss, where lengths and times agree; and where it is
+/// asked what the pictures alone would say.
 const STRICT_SLACK: f32 = 0.8;
+const SLACK: f32 = 0.05;
 /// What it costs to explain videos of different frame rates without a cadence, and to believe timestamps.
 const NO_CADENCE: f32 = 6.0;
 const TIMESTAMPS: f32 = 1.0;
@@ -32,6 +35,8 @@ struct Hypothesis {
     /// What it costs to assume it.
     once: f32,
     slack: f32,
+    /// By which share of a frame the distorted video is late.
+    lag: f32,
 }
 
 /// The cheapest explanation.
@@ -47,6 +52,7 @@ struct Weighing<'a> {
     look: &'a dyn Look,
     prior: &'a Prior,
     changes: Changes,
+    steps: Steps,
 }
 
 /// Finds the explanation that costs least; `None` if one of the videos is empty.
@@ -55,19 +61,14 @@ pub fn weigh(look: &dyn Look, prior: &Prior) -> Option<Chosen> {
     if reference == 0 || distorted == 0 {
         return None;
     }
-    Weighing { look, prior, changes: Changes::new(look) }.choose()
+    Weighing { look, prior, changes: Changes::new(look), steps: Steps::new(look) }.choose()
 }
 
 impl Weighing<'_> {
     fn choose(&self) -> Option<Chosen> {
         let mut all = Vec::new();
         for cadence in cadences(self.prior) {
-            let group = self.regimes(cadence);
-            let evidence = self.evidence(group.first()?);
-            for one in group {
-                let way = self.with_model(&one, &evidence, |model| model.cheapest())?;
-                all.push((way.cost + one.once, one, way));
-            }
+            all.extend(self.at_all_lags(cadence)?);
         }
         let best = all.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
         let (least, chosen, way) = (best.0, best.1.clone(), best.2.clone());
@@ -79,7 +80,7 @@ impl Weighing<'_> {
         let near = all.iter().filter(|(cost, ..)| *cost < least + DOUBTFUL);
         let mut rivals = Vec::new();
         for (_, one, _) in near {
-            let evidence = self.evidence(one);
+            let evidence = self.evidence(one)?;
             let found = self.with_model(one, &evidence, |model| model.rivals(&places, least - one.once));
             merge(&mut rivals, found);
         }
@@ -89,20 +90,72 @@ impl Weighing<'_> {
         Some(Chosen { cadence: chosen.cadence, states: way.states, rivals })
     }
 
-    /// Where nothing should have been edited, what the pictures alone would say.
-    fn without_agreement(&self, way: &Way, places: &[Option<i32>]) -> Vec<Rival> {
-        let open = Hypothesis { cadence: Cadence::PLAIN, prices: Prices::OPEN, once: 0.0, slack: SLACK };
-        let evidence = self.evidence(&open);
-        self.with_model(&open, &evidence, |model| {
-            let cost = model.cost_of(&way.states);
-            if cost.is_finite() { model.rivals(places, cost - AGREEMENT) } else { Vec::new() }
-        })
+    /// The cheapest way with a cadence at every lag; and with frames that are dropped or doubled all the time, at the best lag.
+    fn at_all_lags(&self, (cadence, once): (Cadence, f32)) -> Option<Vec<(f32, Hypothesis, Way)>> {
+        let (prices, slack) = if self.prior.agree {
+            (Prices::strict(self.prior.watching), STRICT_SLACK)
+        } else {
+            (Prices::OPEN, 0.0)
+        };
+        // Where little differences do not count, a lag does not.
+        let lags = if self.prior.agree { &LAGS[..1] } else { &LAGS[..] };
+        let one = |lag: &f32| Hypothesis {
+            cadence: cadence.clone(),
+            prices,
+            once: once + lag::PRICE * lag,
+            slack,
+            lag: *lag,
+        };
+        let mut all = Vec::new();
+        let evidence = self.evidence_at(&cadence, lags, slack);
+        for (one, evidence) in lags.iter().map(one).zip(&evidence) {
+            let way = self.with_model(&one, evidence, |model| model.cheapest())?;
+            all.push((way.cost + one.once, one, way));
+        }
+        if !self.prior.agree {
+            let best = (0..all.len()).min_by(|a, b| all[*a].0.total_cmp(&all[*b].0))?;
+            let one = all[best].1.clone();
+            let busy = Hypothesis { prices: Prices::BUSY, once: one.once + Prices::BUSY_ONCE, ..one };
+            let way = self.with_model(&busy, &evidence[best], |model| model.cheapest())?;
+            all.push((way.cost + busy.once, busy, way));
+        }
+        Some(all)
     }
 
-    fn evidence(&self, one: &Hypothesis) -> Evidence {
+    /// Where nothing should have been edited, what the pictures alone would say, at the lag that explains that best.
+    fn without_agreement(&self, way: &Way, places: &[Option<i32>]) -> Vec<Rival> {
+        let evidence = self.evidence_at(&Cadence::PLAIN, &LAGS, SLACK);
+        let open = |lag: f32| Hypothesis {
+            cadence: Cadence::PLAIN,
+            prices: Prices::OPEN,
+            once: 0.0,
+            slack: SLACK,
+            lag,
+        };
+        let cost = |(lag, evidence): (&f32, &Evidence)| {
+            lag::PRICE * lag + self.with_model(&open(*lag), evidence, |model| model.cost_of(&way.states))
+        };
+        let costs: Vec<f32> = LAGS.iter().zip(&evidence).map(cost).collect();
+        let best = (0..LAGS.len())
+            .min_by(|a, b| costs[*a].total_cmp(&costs[*b]))
+            .filter(|at| costs[*at].is_finite());
+        let Some(best) = best else { return Vec::new() };
+        let (lag, cost) = (LAGS[best], costs[best] - lag::PRICE * LAGS[best]);
+        self.with_model(&open(lag), &evidence[best], |model| model.rivals(places, cost - AGREEMENT))
+    }
+
+    fn evidence(&self, one: &Hypothesis) -> Option<Evidence> {
+        // All lags are needed to know the nearest of every frame.
+        let lags = if self.prior.agree { &LAGS[..1] } else { &LAGS[..] };
+        let at = lags.iter().position(|lag| *lag == one.lag)?;
+        Some(self.evidence_at(&one.cadence, lags, one.slack).swap_remove(at))
+    }
+
+    fn evidence_at(&self, cadence: &Cadence, lags: &[f32], slack: f32) -> Vec<Evidence> {
         let (reference, distorted) = self.look.lengths();
-        let same_end = reference as i32 - 1 - one.cadence.due(distorted - 1) as i32;
-        Evidence::new(self.look, &one.cadence, one.slack, &[0, same_end], self.prior.noise)
+        let same_end = reference as i32 - 1 - cadence.due(distorted - 1) as i32;
+        let terms = Terms { slack, always: &[0, same_end], known: self.prior.noise, steps: &self.steps };
+        Evidence::at_lags(self.look, cadence, lags, &terms)
     }
 
     fn with_model<T>(
@@ -124,20 +177,6 @@ impl Weighing<'_> {
             changes: &self.changes,
             same: &same,
         })
-    }
-
-    /// How edits may be spread, with one cadence.
-    fn regimes(&self, (cadence, once): (Cadence, f32)) -> Vec<Hypothesis> {
-        let regime = |prices: Prices, more: f32, slack: f32| Hypothesis {
-            cadence: cadence.clone(),
-            prices,
-            once: once + more,
-            slack,
-        };
-        if self.prior.agree {
-            return vec![regime(Prices::strict(self.prior.watching), 0.0, STRICT_SLACK)];
-        }
-        vec![regime(Prices::OPEN, 0.0, SLACK), regime(Prices::BUSY, Prices::BUSY_ONCE, SLACK)]
     }
 }
 

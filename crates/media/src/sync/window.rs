@@ -249,6 +249,10 @@ impl Look for Windows {
         step(&self.sides[side].signatures[a], &self.sides[side].signatures[b])
     }
 
+    fn brighter(&self, side: usize, a: usize, b: usize) -> f32 {
+        self.sides[side].signatures[b].mean - self.sides[side].signatures[a].mean
+    }
+
     fn likeness(&self, reference: usize, distorted: usize) -> Option<f32> {
         self.sides[0].signatures[reference].likeness(&self.sides[1].signatures[distorted])
     }

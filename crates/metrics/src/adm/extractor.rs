@@ -13,7 +13,7 @@ use super::vector::{self, Source, Vectors};
 use crate::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{avx2::Avx2, avx512::Avx512};
-use crate::{Extractor, Level, MetricError, Window};
+use crate::{Alone, Extractor, Level, MetricError, Spread, Window};
 
 /// The kernels of a CPU level, with their scratch.
 #[derive(Debug)]
@@ -45,15 +45,21 @@ impl Kernels {
         kernels.unwrap_or_else(|| Self::Scalar(Scalar::new(plan)))
     }
 
-    fn sums<S: Source>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [AdmSums; SCALES] {
+    /// The scalar kernels do not share a frame.
+    fn sums<S: Source>(
+        &mut self,
+        plan: &Plan,
+        pictures: [Plane<'_, S>; 2],
+        spread: &dyn Spread,
+    ) -> [AdmSums; SCALES] {
         match self {
             Self::Scalar(kernels) => kernels.sums(plan, pictures),
             #[cfg(target_arch = "aarch64")]
-            Self::Neon(kernels) => kernels.sums(plan, pictures),
+            Self::Neon(kernels) => kernels.sums(plan, pictures, spread),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernels) => kernels.sums(plan, pictures),
+            Self::Avx2(kernels) => kernels.sums(plan, pictures, spread),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernels) => kernels.sums(plan, pictures),
+            Self::Avx512(kernels) => kernels.sums(plan, pictures, spread),
         }
     }
 }
@@ -76,17 +82,28 @@ impl Adm {
     }
 
     /// The sums of every scale of a reference and a distorted picture.
-    pub fn sums<S: Source>(&mut self, pictures: [Plane<'_, S>; 2]) -> [AdmSums; SCALES] {
-        self.kernels.sums(&self.plan, pictures)
+    pub fn sums<S: Source>(&mut self, pictures: [Plane<'_, S>; 2], spread: &dyn Spread) -> [AdmSums; SCALES] {
+        self.kernels.sums(&self.plan, pictures, spread)
     }
 }
 
 impl Extractor for Adm {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let (reference, distorted) = (window.current.reference, window.current.distorted);
         let sums = match (reference.plane(0), distorted.plane(0)) {
-            (PlaneView::U8(reference), PlaneView::U8(distorted)) => self.sums([reference, distorted]),
-            (PlaneView::U16(reference), PlaneView::U16(distorted)) => self.sums([reference, distorted]),
+            (PlaneView::U8(reference), PlaneView::U8(distorted)) => self.sums([reference, distorted], spread),
+            (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
+                self.sums([reference, distorted], spread)
+            }
             _ => {
                 let reason = "the two pictures have different sample sizes".to_owned();
                 return Err(MetricError::Frame { metric: NAME, index: window.index, reason });

@@ -1,13 +1,13 @@
 //! From a picture's luma to what the first scale works on: 10-bit samples and the spatial mask.
 //!
 //! Everything here runs row by row: a row is converted, rid of dithering, compared with its neighbours for the mask and
-//! stored, while it is still in the cache. If the picture is halved first, only what remains is ever stored.
+//! handed on as soon as its mask is known, while it is still in the cache.
 
 use std::mem;
 
 use visus_video::{Plane, PlaneView, Sample};
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, half};
 use super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
 use super::scalar::mode::decimate_row;
 use super::scalar::samples::{ToTenBits, average_last_row, average_rows, bits_in_row, convert_row, pick_row};
@@ -29,12 +29,17 @@ pub struct Loader {
     resampling: Option<Resampling>,
     flat_sums: FlatSums,
     mask_threshold: u8,
-    /// The row in work, the one above it, and the converted one below it.
-    row: Vec<u16>,
-    above: Vec<u16>,
+    /// The last rows, in a ring, and the one that comes next, only converted.
+    rows: [Vec<u16>; RING],
     ahead: Vec<u16>,
-    mask_row: Vec<u8>,
+    mask: Vec<u8>,
+    /// Every second sample of a row and its mask, if the picture is halved.
+    half_row: Vec<u16>,
+    half_mask: Vec<u8>,
 }
+
+/// A row is handed on after as many more as its mask waits for, and the one that the last of these is compared with.
+const RING: usize = MASK_DELAY + 2;
 
 /// For each column and row the nearest one of the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,31 +60,32 @@ impl Loader {
             resampling: Resampling::new(size, (width, height)),
             flat_sums: FlatSums::new(width),
             mask_threshold: mask_threshold(width, height),
-            row: vec![0; width],
-            above: vec![0; width],
+            rows: std::array::from_fn(|_| vec![0; width]),
             ahead: vec![0; width],
-            mask_row: vec![0; width],
+            mask: vec![0; width],
+            half_row: vec![0; half(width)],
+            half_mask: vec![0; half(width)],
         }
     }
 
-    /// Fills image and mask of the first scale, row after row without gaps.
+    /// Hands on the rows of the first scale, each with its mask.
+    #[inline(always)]
     pub fn load(
         &mut self,
         plane: PlaneView<'_>,
-        image: &mut [u16],
-        mask: &mut [u8],
+        mut out: impl FnMut(&[u16], &[u8]),
     ) -> Result<(), AbovePeak> {
         match plane {
-            PlaneView::U8(plane) => self.load_samples(plane, image, mask),
-            PlaneView::U16(plane) => self.load_samples(plane, image, mask),
+            PlaneView::U8(plane) => self.load_samples(plane, &mut out),
+            PlaneView::U16(plane) => self.load_samples(plane, &mut out),
         }
     }
 
+    #[inline(always)]
     fn load_samples<T: Sample>(
         &mut self,
         plane: Plane<'_, T>,
-        image: &mut [u16],
-        mask: &mut [u8],
+        out: &mut impl FnMut(&[u16], &[u8]),
     ) -> Result<(), AbovePeak> {
         if self.resampling.is_some() {
             plane.rows().try_for_each(|row| self.check(row))?;
@@ -88,34 +94,66 @@ impl Loader {
         if self.undither {
             self.convert_ahead(plane, 0)?;
         }
-        for y in 0..self.geometry.height {
-            mem::swap(&mut self.row, &mut self.above);
-            self.next_row(plane, y)?;
-            if y > 0 {
-                self.flat_sums.push(&self.above, &self.row);
-                self.store_mask(y - 1, mask);
+        let height = self.geometry.height;
+        for y in 0..=height + MASK_DELAY {
+            if y < height {
+                self.next_row(plane, y)?;
             }
-            self.store_row(y, image);
+            let Some(above) = y.checked_sub(1) else { continue };
+            self.push_flags(above);
+            if let Some(known) = above.checked_sub(MASK_DELAY) {
+                self.hand_on(known, out);
+            }
         }
-        self.finish_mask(mask);
         Ok(())
     }
 
-    /// Puts row `y` of the scored picture into `row`.
+    /// Compares row `y` with the one below it. The last row has nothing below it to differ from, and below the picture
+    /// nothing is flat.
+    #[inline(always)]
+    fn push_flags(&mut self, y: usize) {
+        let height = self.geometry.height;
+        if y < height {
+            let below = (y + 1).min(height - 1);
+            self.flat_sums.push(&self.rows[y % RING], &self.rows[below % RING]);
+        } else {
+            self.flat_sums.push_blank();
+        }
+    }
+
+    /// Hands on row `y`. If the picture is halved, every second one.
+    #[inline(always)]
+    fn hand_on(&mut self, y: usize, out: &mut impl FnMut(&[u16], &[u8])) {
+        if self.geometry.halved && !y.is_multiple_of(2) {
+            return;
+        }
+        self.flat_sums.mask_row(self.mask_threshold, &mut self.mask);
+        let (mut row, mut mask) = (&self.rows[y % RING], &self.mask);
+        if self.geometry.halved {
+            decimate_row(row, &mut self.half_row);
+            decimate_row(mask, &mut self.half_mask);
+            (row, mask) = (&self.half_row, &self.half_mask);
+        }
+        out(row, mask);
+    }
+
+    /// Puts row `y` of the scored picture into the ring.
+    #[inline(always)]
     fn next_row<T: Sample>(&mut self, plane: Plane<'_, T>, y: usize) -> Result<(), AbovePeak> {
         if !self.undither {
             self.convert_ahead(plane, y)?;
         }
-        mem::swap(&mut self.row, &mut self.ahead);
+        mem::swap(&mut self.rows[y % RING], &mut self.ahead);
         if self.undither && y + 1 < self.geometry.height {
             self.convert_ahead(plane, y + 1)?;
-            average_rows(&mut self.row, &self.ahead);
+            average_rows(&mut self.rows[y % RING], &self.ahead);
         } else if self.undither {
-            average_last_row(&mut self.row);
+            average_last_row(&mut self.rows[y % RING]);
         }
         Ok(())
     }
 
+    #[inline(always)]
     fn convert_ahead<T: Sample>(&mut self, plane: Plane<'_, T>, y: usize) -> Result<(), AbovePeak> {
         if let Some(Resampling { columns, rows }) = &self.resampling {
             pick_row(plane.row(rows[y]), columns, self.to_ten_bits, &mut self.ahead);
@@ -127,44 +165,13 @@ impl Loader {
     }
 
     /// Samples of 8 and 16 bits fill their memory, so that none can be too large.
+    #[inline(always)]
     fn check<T: Sample>(&self, row: &[T]) -> Result<(), AbovePeak> {
         let peak = (1 << self.depth) - 1;
         if self.depth.is_multiple_of(8) || bits_in_row(row) <= peak {
             return Ok(());
         }
         Err(AbovePeak { peak, depth: self.depth })
-    }
-
-    fn store_row(&self, y: usize, image: &mut [u16]) {
-        let (width, _) = self.geometry.first_scale();
-        if !self.geometry.halved {
-            image[y * width..][..width].copy_from_slice(&self.row);
-        } else if y.is_multiple_of(2) {
-            decimate_row(&self.row, &mut image[y / 2 * width..][..width]);
-        }
-    }
-
-    /// The last row has nothing below it to differ from, and below the picture nothing is flat.
-    fn finish_mask(&mut self, mask: &mut [u8]) {
-        let height = self.geometry.height;
-        self.flat_sums.push(&self.row, &self.row);
-        self.store_mask(height - 1, mask);
-        for y in height..height + MASK_DELAY {
-            self.flat_sums.push_blank();
-            self.store_mask(y, mask);
-        }
-    }
-
-    /// Stores the mask that is known once row `pushed` is in the sums.
-    fn store_mask(&mut self, pushed: usize, mask: &mut [u8]) {
-        let (width, _) = self.geometry.first_scale();
-        let Some(y) = pushed.checked_sub(MASK_DELAY) else { return };
-        if !self.geometry.halved {
-            self.flat_sums.mask_row(self.mask_threshold, &mut mask[y * width..][..width]);
-        } else if y.is_multiple_of(2) {
-            self.flat_sums.mask_row(self.mask_threshold, &mut self.mask_row);
-            decimate_row(&self.mask_row, &mut mask[y / 2 * width..][..width]);
-        }
     }
 }
 

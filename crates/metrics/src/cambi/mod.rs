@@ -6,8 +6,8 @@
 //!
 //! Described in P. Tandon et al., "CAMBI: Contrast-aware Multiscale Banding Index", PCS 2021.
 //!
-//! The path of a picture: [`loader`] converts it and finds the mask, [`scorer`] goes through the scales with the kernels
-//! in [`scalar`], [`pooling`] makes one number of each scale. [`luminance`] and [`steps`] say what can be seen,
+//! The path of a picture: [`loader`] converts it and finds the mask, [`filter`] makes runs of equal pixels and the next
+//! scale of it, [`scorer`] goes through the scales with the kernels in [`scalar`], [`pooling`] makes one number of each scale. [`luminance`] and [`steps`] say what can be seen,
 //! [`geometry`] what the options and the picture's size ask for.
 //!
 //! Where libvmaf leaves the picture, the result here is the one that its definition gives. Windows more than twice as
@@ -16,6 +16,7 @@
 //! source size larger than the picture: its rows are shifted.
 
 mod device;
+mod filter;
 mod geometry;
 mod loader;
 mod luminance;
@@ -29,6 +30,7 @@ mod tests;
 use visus_video::Format;
 
 use crate::device::DeviceTask;
+use crate::simd::Target;
 use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
 
 use geometry::{Geometries, Geometry};
@@ -172,10 +174,10 @@ impl Cambi {
         if own != DEFAULT_SHARE { own } else { self.options.double("cambi_topk") }
     }
 
-    fn scorer(&self, geometry: Geometry, format: &Format) -> Scorer {
+    fn scorer(&self, geometry: Geometry, format: &Format, level: Level) -> Scorer {
         let size = (format.width(), format.height());
         let loader = Loader::new(geometry, size, format.depth(), self.undithers(format));
-        Scorer::new(geometry, loader, self.steps.clone(), self.share())
+        Scorer::new(geometry, loader, self.steps.clone(), self.share(), Target::new(level))
     }
 
     /// Whether the picture was encoded with fewer than 10 bits.
@@ -197,11 +199,11 @@ impl Metric for Cambi {
         &self.keys
     }
 
-    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let format = &clip.format;
         let geometries = Geometries::new(&self.options, format)?;
-        let distorted = self.scorer(geometries.encode, format);
-        let source = self.full_reference.then(|| self.scorer(geometries.source, format));
+        let distorted = self.scorer(geometries.encode, format, level);
+        let source = self.full_reference.then(|| self.scorer(geometries.source, format, level));
         Ok(Box::new(CambiExtractor { distorted, source, max: self.options.double("cambi_max_val") }))
     }
 

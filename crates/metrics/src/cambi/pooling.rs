@@ -39,6 +39,7 @@ impl Pooling {
 
     /// The sum of the `count` largest values, or of all positive ones if they are fewer. `None` if it may need
     /// rounding: then it depends on the order.
+    #[inline(always)]
     pub fn sum_of_largest(&mut self, values: &[f32], count: usize) -> Option<f64> {
         let mut sum = Sum::of_values_above(values, 0.0);
         if sum.count > count {
@@ -50,6 +51,7 @@ impl Pooling {
     }
 
     /// The value that `count - 1` values stand before. It must be positive.
+    #[inline(always)]
     fn nth_largest(&mut self, values: &[f32], count: usize) -> f32 {
         self.coarse.fill(0);
         values.iter().for_each(|value| self.coarse[coarse_bin(*value)] += 1);
@@ -63,6 +65,7 @@ impl Pooling {
 }
 
 impl Sum {
+    #[inline(always)]
     fn of_values_above(values: &[f32], floor: f32) -> Self {
         let (mut totals, mut smallest, mut counts) = ([0.0; LANES], [f32::INFINITY; LANES], [0; LANES]);
         let mut add = |lane: usize, value: f32| {
@@ -73,8 +76,14 @@ impl Sum {
             smallest[lane] = if candidate < smallest[lane] { candidate } else { smallest[lane] };
         };
         let (chunks, rest) = values.as_chunks::<LANES>();
-        chunks.iter().for_each(|chunk| (0..LANES).for_each(|lane| add(lane, chunk[lane])));
-        rest.iter().for_each(|value| add(0, *value));
+        for chunk in chunks {
+            for lane in 0..LANES {
+                add(lane, chunk[lane]);
+            }
+        }
+        for value in rest {
+            add(0, *value);
+        }
         Self {
             total: totals.iter().sum(),
             smallest: smallest.into_iter().fold(f32::INFINITY, f32::min),
@@ -83,12 +92,14 @@ impl Sum {
     }
 
     /// Adds a value several times.
+    #[inline(always)]
     fn repeat(&mut self, value: f32, times: usize) {
         self.total += f64::from(value) * times as f64;
         self.smallest = self.smallest.min(value);
         self.count += times;
     }
 
+    #[inline(always)]
     fn is_exact(&self) -> bool {
         is_exact(self.total, self.smallest)
     }

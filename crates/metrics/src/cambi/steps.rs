@@ -58,7 +58,7 @@ impl Steps {
     }
 
     /// Steps that count from this level: pairs of size and weight.
-    #[inline]
+    #[inline(always)]
     pub fn at(&self, level: u16) -> impl Iterator<Item = (usize, u16)> {
         let mut left = self.active[usize::from(level)];
         std::iter::from_fn(move || {

@@ -32,7 +32,7 @@ pub fn log(x: f64) -> f64 {
 }
 
 /// What every logarithm gives outside the positive finite numbers.
-#[inline]
+#[inline(always)]
 pub(super) fn pole_or_outside(x: f64) -> Option<f64> {
     if x > 0.0 && x < f64::INFINITY {
         None

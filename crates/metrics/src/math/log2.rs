@@ -21,6 +21,7 @@ const NEAR_ONE_HIGH: f64 = f64::from_bits(0x3ff0_b559_0000_0000);
 /// ```text
 /// log2(+-0) = -inf, log2(inf) = inf, log2(x < 0) = NaN, log2(NaN) = NaN
 /// ```
+#[inline(always)]
 pub fn log2(x: f64) -> f64 {
     if (NEAR_ONE_LOW..NEAR_ONE_HIGH).contains(&x) {
         near_one(x - 1.0)
@@ -32,7 +33,7 @@ pub fn log2(x: f64) -> f64 {
 }
 
 /// `r / ln 2` as a double and the rest.
-#[inline]
+#[inline(always)]
 fn over_ln2(r: f64) -> (f64, f64) {
     let high = r * INV_LN2_HI;
     let low = r.mul_add(INV_LN2_LO, r.mul_add(INV_LN2_HI, -high));
@@ -40,6 +41,7 @@ fn over_ln2(r: f64) -> (f64, f64) {
 }
 
 /// `log2(x)` for a positive finite `x` not close to one.
+#[inline(always)]
 fn by_table(x: f64) -> f64 {
     let parts = split(normalised_bits(x), TABLE_LOW, TABLE_BITS);
     let [inverse, log_c] = CENTRES[parts.index].map(f64::from_bits);
@@ -58,6 +60,7 @@ fn by_table(x: f64) -> f64 {
 }
 
 /// `log2(1 + r)` for an `r` close to zero.
+#[inline(always)]
 fn near_one(r: f64) -> f64 {
     if r == 0.0 {
         return 0.0;

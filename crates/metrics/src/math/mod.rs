@@ -31,7 +31,7 @@
 //! # Speed
 //!
 //! [`f64::mul_add`] is one instruction where the target has it and a slower, equally exact,
-//! library call where it has not. [`exp`](fn@exp) is inlined into its caller, so a caller compiled for a
+//! library call where it has not. [`exp`](fn@exp) and `log2` are inlined into their caller, so a caller compiled for a
 //! target with FMA, or marked with that target feature, gets the fast form: about a tenth of the
 //! time.
 

@@ -16,7 +16,7 @@ pub(super) struct Split {
 
 /// The bits of a positive finite `x`; for a subnormal `x` they are those of a normal number with
 /// an exponent field below zero, wrapped around, which [`split`] reads correctly.
-#[inline]
+#[inline(always)]
 pub(super) fn normalised_bits(x: f64) -> u64 {
     let bits = x.to_bits();
     if bits >= MIN_NORMAL_BITS {
@@ -29,7 +29,7 @@ pub(super) fn normalised_bits(x: f64) -> u64 {
 /// Splits the number with the given [`normalised_bits`] such that the mantissa lies in
 /// `[low, 2 low)`, where `low_bits` are the bits of `low`, divided into `2^table_bits` intervals
 /// of equal spacing in the bit pattern.
-#[inline]
+#[inline(always)]
 pub(super) fn split(bits: u64, low_bits: u64, table_bits: u32) -> Split {
     let above_low = bits.wrapping_sub(low_bits);
     let intervals = above_low >> (MANTISSA_BITS - table_bits);

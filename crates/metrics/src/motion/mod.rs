@@ -19,7 +19,7 @@ pub use score::MotionSettings;
 
 use crate::device::DeviceTask;
 use crate::{
-    Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
+    Alone, Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
     OptionSpec, Options, Reach, Spread, Window, group_settings,
 };
 
@@ -189,7 +189,16 @@ struct MotionExtractor {
 
 impl Extractor for MotionExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.write(window, &mut [raw]);
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        self.write(window, &mut [raw], spread);
         Ok(())
     }
 }
@@ -199,20 +208,20 @@ impl GroupExtractor for MotionExtractor {
         &mut self,
         window: &Window<'_>,
         rows: &mut [&mut [f64]],
-        _spread: &dyn Spread,
+        spread: &dyn Spread,
     ) -> Result<(), MetricError> {
-        self.write(window, rows);
+        self.write(window, rows, spread);
         Ok(())
     }
 }
 
 impl MotionExtractor {
     /// Each distance is computed once, and only if someone asks for it.
-    fn write(&mut self, window: &Window<'_>, rows: &mut [&mut [f64]]) {
+    fn write(&mut self, window: &Window<'_>, rows: &mut [&mut [f64]], spread: &dyn Spread) {
         let format = window.current.reference.format();
         for distance in [1, 2] {
             let asks = |settings: &MotionSettings| settings.distance == distance && !settings.force_zero;
-            let sad = if self.settings.iter().any(asks) { self.sad(window, distance) } else { None };
+            let sad = if self.settings.iter().any(asks) { self.sad(window, distance, spread) } else { None };
             for (settings, row) in self.settings.iter().zip(rows.iter_mut()) {
                 if settings.distance == distance {
                     settings.finish(sad, format, row);
@@ -222,14 +231,14 @@ impl MotionExtractor {
     }
 
     /// The blurred difference to the frame before, or to the one before that, if there is such a frame.
-    fn sad(&mut self, window: &Window<'_>, distance: u64) -> Option<u64> {
+    fn sad(&mut self, window: &Window<'_>, distance: u64, spread: &dyn Spread) -> Option<u64> {
         let earlier = if distance == 2 { window.before_previous } else { window.previous };
         match (earlier?.reference.plane(0), window.current.reference.plane(0)) {
             (PlaneView::U8(earlier), PlaneView::U8(current)) => {
-                Some(self.kernel.blurred_difference(earlier, current))
+                Some(self.kernel.blurred_difference(earlier, current, spread))
             }
             (PlaneView::U16(earlier), PlaneView::U16(current)) => {
-                Some(self.kernel.blurred_difference(earlier, current))
+                Some(self.kernel.blurred_difference(earlier, current, spread))
             }
             _ => unreachable!("a clip has one format"),
         }

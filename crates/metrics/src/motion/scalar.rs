@@ -3,6 +3,8 @@
 //! All sums fit 32 bits: where a value has 17 bits, its upper sixteen and its lowest one are filtered apart.
 //! [`blurred_row`] is inlined into the vector kernels, which leave rows with extreme changes to it.
 
+use std::ops::Range;
+
 use visus_video::{Plane, Sample};
 
 /// The blur's taps; they sum to 2^16.
@@ -19,15 +21,16 @@ impl Row {
     }
 }
 
-/// Sum over all pixels of the blurred difference's absolute value, in 1/256 of a level (of 8 bits).
+/// Sum over all pixels of some rows of the blurred difference's absolute value, in 1/256 of a level (of 8 bits).
 #[inline(always)]
 pub fn blurred_difference<T: Sample>(
     earlier: Plane<'_, T>,
     current: Plane<'_, T>,
+    rows: Range<usize>,
     depth: u32,
     row: &mut Row,
 ) -> u64 {
-    (0..current.height()).map(|y| blurred_row(earlier, current, y, depth, row)).sum()
+    rows.map(|y| blurred_row(earlier, current, y, depth, row)).sum()
 }
 
 /// What row `y` adds to the sum.

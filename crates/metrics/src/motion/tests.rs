@@ -4,7 +4,8 @@ use visus_video::{Chroma, Format, Plane, Sample};
 
 use super::{Blend, MotionSettings, dispatch::Kernel, fold::MotionFold, scalar};
 use crate::simd::{Words, level_tests};
-use crate::{Emit, Fold, Level};
+use crate::testing::Backwards;
+use crate::{Alone, Emit, Fold, Level};
 
 fn naive<T: Sample>(earlier: &[T], current: &[T], width: usize, height: usize, depth: u32) -> u64 {
     let mirror = |i: i64, n: i64| -> i64 {
@@ -50,9 +51,9 @@ fn check_size<T: Words + TryFrom<u32>>(
     let plane = |samples| Plane::new(samples, width, height, width);
     let want = naive(&a, &b, width, height, depth);
     let mut kernel = Kernel::new(level, width, height, depth);
-    let got = kernel.blurred_difference(plane(&a), plane(&b));
+    let got = kernel.blurred_difference(plane(&a), plane(&b), &Alone);
     assert_eq!(got, want, "{width}x{height} {depth}-bit {base}+{spread}");
-    assert_eq!(kernel.blurred_difference(plane(&a), plane(&a)), 0);
+    assert_eq!(kernel.blurred_difference(plane(&a), plane(&a), &Alone), 0);
 }
 
 level_tests! {
@@ -84,7 +85,7 @@ level_tests! {
             let mut kernel = Kernel::new(level, width, height, 8);
             for (a, b) in [(&black, &white), (&white, &black)] {
                 let want = naive(a, b, width, height, 8);
-                assert_eq!(kernel.blurred_difference(plane(a), plane(b)), want, "{changed:?}");
+                assert_eq!(kernel.blurred_difference(plane(a), plane(b), &Alone), want, "{changed:?}");
             }
         }
     }
@@ -101,9 +102,28 @@ level_tests! {
             let (a, b) = (noise(3, limit), noise(7, limit));
             let plane = |samples| Plane::new(samples, width, height, width);
             let mut row = scalar::Row::new(width);
-            let want = scalar::blurred_difference(plane(&a), plane(&b), depth, &mut row);
+            let want = scalar::blurred_difference(plane(&a), plane(&b), 0..height, depth, &mut row);
             let mut kernel = Kernel::new(level, width, height, depth);
-            assert_eq!(kernel.blurred_difference(plane(&a), plane(&b)), want, "{depth}-bit");
+            assert_eq!(kernel.blurred_difference(plane(&a), plane(&b), &Alone), want, "{depth}-bit");
+        }
+    }
+}
+
+level_tests! {
+    fn parts_of_a_frame_add_up_to_the_whole(level) {
+        for (width, height, depth, limit) in [(67, 259, 8, 256), (40, 320, 10, 1024), (35, 200, 10, 1100)] {
+            let noise = |seed: u32| -> Vec<u16> {
+                let sample = |i: u32| ((i + 1).wrapping_mul(seed).wrapping_mul(2_654_435_761) >> 8) % limit;
+                (0..(width * height) as u32).map(|i| sample(i) as u16).collect()
+            };
+            let (a, b) = (noise(3), noise(7));
+            let plane = |samples| Plane::new(samples, width, height, width);
+            let want = scalar::blurred_difference(plane(&a), plane(&b), 0..height, depth, &mut scalar::Row::new(width));
+            let mut kernel = Kernel::new(level, width, height, depth);
+            for parts in [2, 3, 9, 1] {
+                let got = kernel.blurred_difference(plane(&a), plane(&b), &Backwards(parts));
+                assert_eq!(got, want, "{width}x{height} in {parts} parts");
+            }
         }
     }
 }

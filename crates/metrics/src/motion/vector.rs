@@ -22,6 +22,8 @@
 //! Words with more bits than the depth says are no samples; they are seen by the OR of all words, and the frame is left to
 //! the plain kernel.
 
+use std::ops::Range;
+
 use visus_video::Plane;
 
 use super::scalar::{self, Row, TAPS, mirrored};
@@ -41,7 +43,8 @@ pub struct Scratch {
     pairs: [Lines<i16>; 3],
     /// The two rows that the middle pair becomes, blurred down the columns.
     rows: [Lines<i16>; 2],
-    plain: Row,
+    /// For rows that are left to the plain kernel.
+    pub plain: Row,
 }
 
 impl Scratch {
@@ -73,12 +76,14 @@ enum Change {
     Large,
 }
 
-/// See [`scalar::blurred_difference`]. `None` if a sample has more bits than the depth, which must be below 16.
+/// See [`scalar::blurred_difference`]; the first row must be an even one, and the last as well unless it is the picture's
+/// last. `None` if a sample has more bits than the depth, which must be below 16.
 #[inline(always)]
 pub fn blurred_difference<S: Vector, T: Words>(
     s: S,
     earlier: Plane<'_, T>,
     current: Plane<'_, T>,
+    of: Range<usize>,
     depth: u32,
     scratch: &mut Scratch,
 ) -> Option<u64> {
@@ -89,10 +94,11 @@ pub fn blurred_difference<S: Vector, T: Words>(
         let at = |row| mirrored(0, row, height);
         [at(2 * number), at(2 * number + 1)].map(|y| [earlier.row(y), current.row(y)])
     };
-    let mut seen = expand(s, pair(-1), pair(0), &mut pairs[1]);
-    seen = s.or(seen, expand(s, pair(0), pair(1), &mut pairs[2]));
+    let first = of.start as isize / 2;
+    let mut seen = expand(s, pair(first - 1), pair(first), &mut pairs[1]);
+    seen = s.or(seen, expand(s, pair(first), pair(first + 1), &mut pairs[2]));
     let mut sum = 0;
-    for number in 0..height.div_ceil(2) {
+    for number in of.start / 2..of.end.div_ceil(2) {
         pairs.rotate_left(1);
         let soon = pair(number as isize + 2);
         seen = s.or(seen, expand(s, pair(number as isize + 1), soon, &mut pairs[2]));

@@ -68,13 +68,13 @@ impl Metric for SpeedChroma {
         &self.keys
     }
 
-    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let format = &clip.format;
         if format.chroma() == Chroma::C400 {
             let reason = "it has no chroma planes".to_owned();
             return Err(MetricError::Format { metric: NAME, format: *format, reason });
         }
-        let comparer = self.settings.comparer(NAME, format, 1, self.weighting)?;
+        let comparer = self.settings.comparer(NAME, format, 1, self.weighting, level)?;
         Ok(Box::new(ChromaExtractor { comparer, max: self.max }))
     }
 

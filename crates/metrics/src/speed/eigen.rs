@@ -14,6 +14,7 @@ pub const EPSILON: f64 = 1e-6;
 const MAX_STEPS: usize = 500;
 
 /// The eigenvalues, in no particular order. `matrix` must be symmetric to the last bit; it is used up.
+#[inline(always)]
 pub fn eigenvalues(matrix: &mut [[f32; CELLS]; CELLS]) -> [f32; CELLS] {
     let (mut diagonal, mut beside) = tridiagonal(matrix);
     diagonalise(&mut diagonal, &mut beside);
@@ -24,6 +25,7 @@ pub fn eigenvalues(matrix: &mut [[f32; CELLS]; CELLS]) -> [f32; CELLS] {
 ///
 /// Each step reflects one column so that only its first two elements remain. What is left of the matrix stays symmetric
 /// to the last bit, so that rows can be read for columns.
+#[inline(always)]
 fn tridiagonal(matrix: &mut [[f32; CELLS]; CELLS]) -> ([f32; CELLS], [f32; CELLS - 1]) {
     let (mut diagonal, mut beside) = ([0.0; CELLS], [0.0; CELLS - 1]);
     for at in 0..CELLS - 2 {
@@ -45,6 +47,7 @@ fn tridiagonal(matrix: &mut [[f32; CELLS]; CELLS]) -> ([f32; CELLS], [f32; CELLS
 
 /// Turns `x` into the vector `v` of the reflection `1 - strength * v * v'` that leaves of `x` only its first element.
 /// `v[0]` is 1 by definition; what remains of `x` stands in its place.
+#[inline(always)]
 fn reflection(x: &mut [f32]) -> f32 {
     let tail = norm(&x[1..]);
     if tail == 0.0 {
@@ -54,32 +57,40 @@ fn reflection(x: &mut [f32]) -> f32 {
     let remains = -sign(head) * hypotenuse(head, tail);
     let divisor = head - remains;
     if divisor != 0.0 {
-        x.iter_mut().for_each(|x| *x /= divisor);
+        for x in x.iter_mut() {
+            *x /= divisor;
+        }
         x[0] = remains;
     }
     (remains - head) / remains
 }
 
 /// Applies the reflection to rows and columns from `start` on. Elements of `v` before `start` are ignored.
+#[inline(always)]
 fn reflect(matrix: &mut [[f32; CELLS]; CELLS], v: &[f32; CELLS], strength: f32, start: usize) {
     let mut x = [0.0f32; CELLS];
-    for (row, v) in matrix.iter().zip(v).skip(start) {
-        for (x, cell) in x.iter_mut().zip(row) {
-            *x += strength * cell * v;
+    for row in start..CELLS {
+        for column in 0..CELLS {
+            x[column] += strength * matrix[row][column] * v[row];
         }
     }
     let mut dot = 0.0f32;
-    x.iter().zip(v).skip(start).for_each(|(x, v)| dot += x * v);
+    for at in start..CELLS {
+        dot += x[at] * v[at];
+    }
     let factor = (-0.5 * f64::from(strength) * f64::from(dot)) as f32;
-    x.iter_mut().zip(v).for_each(|(x, v)| *x += factor * v);
-    for (i, row) in matrix.iter_mut().enumerate().skip(start) {
-        for (j, cell) in row.iter_mut().enumerate() {
-            *cell -= x[i] * v[j] + v[i] * x[j];
+    for (x, v) in x.iter_mut().zip(v) {
+        *x += factor * v;
+    }
+    for row in start..CELLS {
+        for column in 0..CELLS {
+            matrix[row][column] -= x[row] * v[column] + v[row] * x[column];
         }
     }
 }
 
 /// Makes the elements beside the diagonal vanish, one after the other from the end.
+#[inline(always)]
 fn diagonalise(diagonal: &mut [f32], beside: &mut [f32]) {
     chop(diagonal, beside);
     let mut last = diagonal.len() - 1;
@@ -98,6 +109,7 @@ fn diagonalise(diagonal: &mut [f32], beside: &mut [f32]) {
 }
 
 /// Clears elements beside the diagonal that are small against their neighbours on it.
+#[inline(always)]
 fn chop(diagonal: &[f32], beside: &mut [f32]) {
     for (value, pair) in beside.iter_mut().zip(diagonal.windows(2)) {
         if f64::from(value.abs()) < EPSILON * f64::from(pair[0].abs() + pair[1].abs()) {
@@ -109,6 +121,7 @@ fn chop(diagonal: &[f32], beside: &mut [f32]) {
 /// One implicit QR step: a rotation makes an element outside of the three diagonals, and further rotations chase it out
 /// at the end. At rotation `k`, `(a, b)` are the diagonal's and the side's elements at `k`, `(next_a, next_b)` those
 /// that follow, and `bulge` is the element to be chased.
+#[inline(always)]
 fn qr_step(diagonal: &mut [f32], beside: &mut [f32]) {
     let len = diagonal.len();
     let shift = shift(diagonal, beside);
@@ -138,6 +151,7 @@ fn qr_step(diagonal: &mut [f32], beside: &mut [f32]) {
 }
 
 /// The eigenvalue of the last two by two elements that is nearer to the last; zero if it would drown the first.
+#[inline(always)]
 fn shift(diagonal: &[f32], beside: &[f32]) -> f32 {
     let [.., upper, lower] = *diagonal else { unreachable!("a block has at least two elements") };
     let side = beside[beside.len() - 1];
@@ -154,6 +168,7 @@ fn shift(diagonal: &[f32], beside: &[f32]) -> f32 {
 }
 
 /// Cosine and sine of the rotation that takes `(a, b)` to `(r, 0)`.
+#[inline(always)]
 fn rotation(a: f32, b: f32) -> (f32, f32) {
     if b == 0.0 {
         return (1.0, 0.0);
@@ -164,17 +179,22 @@ fn rotation(a: f32, b: f32) -> (f32, f32) {
     if steep { (longer * t, longer) } else { (longer, longer * t) }
 }
 
+#[inline(always)]
 pub fn norm(x: &[f32]) -> f32 {
     let mut sum = 0.0f32;
-    x.iter().for_each(|x| sum += x * x);
+    for x in x {
+        sum += x * x;
+    }
     sum.sqrt()
 }
 
 /// 1 or -1; 1 for zero.
+#[inline(always)]
 pub fn sign(x: f32) -> f32 {
     if x >= 0.0 { 1.0 } else { -1.0 }
 }
 
+#[inline(always)]
 fn hypotenuse(x: f32, y: f32) -> f32 {
     (x * x + y * y).sqrt()
 }

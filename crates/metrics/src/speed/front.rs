@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use visus_video::PlaneView;
 
 use super::geometry::{DECIMATION, Geometry, Size};
-use super::{scalar, taps};
+use super::scalar::{self, Changes, Floats, Samples};
+use super::taps;
 use crate::picture::FloatPlane;
 use crate::resize::{Method, Resizer};
 use crate::separable::mirror;
@@ -42,8 +43,9 @@ pub struct Front {
     antialias: Vec<f32>,
     local_mean: Vec<f32>,
     prescale: Option<Prescale>,
-    /// One low-passed row, at full width.
+    /// One low-passed row, at full width, and the rows that it is made of.
     row: Vec<f32>,
+    rows: Vec<usize>,
     decimated: FloatPlane,
 }
 
@@ -55,6 +57,7 @@ impl Front {
             depth,
             local_mean: taps::local_mean(kernel_scale),
             prescale: prescale.map(|method| Prescale::new(method, &geometry, antialias.len())),
+            rows: vec![0; antialias.len()],
             antialias,
             row: vec![0.0; geometry.scaled.0],
             decimated: FloatPlane::new(geometry.operating.0, geometry.operating.1),
@@ -73,6 +76,7 @@ impl Front {
     }
 
     /// Fills `field` from planes of the size and depth this was made for.
+    #[inline(always)]
     pub fn run(&mut self, source: Source<'_>, field: &mut FloatPlane) {
         if let Some(prescale) = &mut self.prescale {
             prescale.run(source, self.depth);
@@ -81,30 +85,33 @@ impl Front {
             self.low_pass_row(source, y);
             scalar::filter_decimated(&self.antialias, &self.row, self.decimated.row_mut(y));
         }
-        scalar::subtract_local_mean(&self.local_mean, &self.decimated, &mut self.row, field);
+        let rows = &mut self.rows[..self.local_mean.len()];
+        scalar::subtract_local_mean(&self.local_mean, &self.decimated, &mut self.row, rows, field);
     }
 
     /// The vertical half of the low pass, for row `y` of the decimated plane.
+    #[inline(always)]
     fn low_pass_row(&mut self, source: Source<'_>, y: usize) {
-        self.row.fill(0.0);
-        let rows = rows_around(y, self.antialias.len(), self.geometry.scaled.1);
-        for (y, tap) in rows.zip(&self.antialias) {
-            match &self.prescale {
-                Some(prescale) => scalar::add_row(prescale.scaled.row(y), *tap, &mut self.row),
-                None => source.add_row(y, self.depth, *tap, &mut self.row),
-            }
+        let Self { antialias, rows, row, geometry, prescale, .. } = self;
+        let around = rows_around(y, antialias.len(), geometry.scaled.1);
+        for (out, y) in rows.iter_mut().zip(around) {
+            *out = y;
         }
-        if self.prescale.is_none() && self.row.len() > self.geometry.source.0 {
-            repeat_last(&mut self.row, self.geometry.source.0);
+        if let Some(prescale) = prescale {
+            let plane = &prescale.scaled;
+            return scalar::filter_columns(antialias, &Floats { plane, rows }, row);
         }
+        // A prescale of almost 1 changes the sizes but scales nothing. What is then missing at the bottom and on the right
+        // repeats the last sample; libvmaf reads whatever is there.
+        let (width, height) = geometry.source;
+        for y in rows.iter_mut() {
+            *y = (*y).min(height - 1);
+        }
+        let present = width.min(row.len());
+        source.filter_columns(antialias, rows, self.depth, &mut row[..present]);
+        let last = row[present - 1];
+        row[present..].fill(last);
     }
-}
-
-/// A prescale of almost 1 changes the sizes but scales nothing. What is then missing on the right (and, in
-/// [`Source::add_row`], at the bottom) repeats the last sample; libvmaf reads whatever is there.
-fn repeat_last(row: &mut [f32], present: usize) {
-    let last = row[present - 1];
-    row[present..].fill(last);
 }
 
 /// The rows of the scaled plane that a filter of this length reads for row `y` of the decimated one.
@@ -131,6 +138,7 @@ impl Prescale {
         }
     }
 
+    #[inline(always)]
     fn run(&mut self, source: Source<'_>, depth: u8) {
         match source {
             Source::Plane(plane) => self.loaded.load(plane, depth, OFFSET),
@@ -149,23 +157,22 @@ impl Prescale {
 }
 
 impl Source<'_> {
-    /// Adds `tap` times row `y` to `sum`; below the last row, the last row.
-    fn add_row(self, y: usize, depth: u8, tap: f32, sum: &mut [f32]) {
+    /// Filters the columns of these rows.
+    #[inline(always)]
+    fn filter_columns(self, taps: &[f32], rows: &[usize], depth: u8, sums: &mut [f32]) {
         let scale = Front::factor(depth);
         match self {
             Source::Plane(PlaneView::U8(plane)) => {
-                scalar::add_samples(plane.row(y.min(plane.height() - 1)), scale, OFFSET, tap, sum);
+                scalar::filter_columns(taps, &Samples { plane, rows, scale, offset: OFFSET }, sums);
             }
             Source::Plane(PlaneView::U16(plane)) => {
-                scalar::add_samples(plane.row(y.min(plane.height() - 1)), scale, OFFSET, tap, sum);
+                scalar::filter_columns(taps, &Samples { plane, rows, scale, offset: OFFSET }, sums);
             }
             Source::Change { before: PlaneView::U8(before), after: PlaneView::U8(after) } => {
-                let y = y.min(before.height() - 1);
-                scalar::add_changes(before.row(y), after.row(y), scale, tap, sum);
+                scalar::filter_columns(taps, &Changes { before, after, rows, scale }, sums);
             }
             Source::Change { before: PlaneView::U16(before), after: PlaneView::U16(after) } => {
-                let y = y.min(before.height() - 1);
-                scalar::add_changes(before.row(y), after.row(y), scale, tap, sum);
+                scalar::filter_columns(taps, &Changes { before, after, rows, scale }, sums);
             }
             Source::Change { .. } => unreachable!("frames of one format"),
         }

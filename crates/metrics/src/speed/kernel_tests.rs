@@ -132,12 +132,14 @@ proptest! {
     #[test]
     fn covariances_are_sums_over_positions(across in 1usize..9, down in 1usize..7, seed: u32, scale in 0.001f32..200.0) {
         let field = noise_field(across, down, seed, scale);
-        let mut out = [[f32::NAN; CELLS]; CELLS];
-        Covariance::default().matrix(&field, &mut out);
         let expected = naive_covariance(&field);
-        for x in 0..CELLS {
-            for y in 0..CELLS {
-                prop_assert_eq!(out[x][y].to_bits(), expected[x][y].to_bits(), "cells {} and {}", x, y);
+        for wide in [false, true] {
+            let mut out = [[f32::NAN; CELLS]; CELLS];
+            Covariance::default().matrix(&field, wide, &mut out);
+            for x in 0..CELLS {
+                for y in 0..CELLS {
+                    prop_assert_eq!(out[x][y].to_bits(), expected[x][y].to_bits(), "cells {} and {}", x, y);
+                }
             }
         }
     }
@@ -175,7 +177,7 @@ proptest! {
         let field = noise_field(across, down, seed, 20.0);
         let geometry = Geometry::new((across * BLOCK * 16, down * BLOCK * 16), 1.0).unwrap();
         let mut stats = Stats::new(across * down);
-        prop_assert!(Analyser::new(&geometry, noise).run(&field, &mut stats).is_ok());
+        prop_assert!(Analyser::new(&geometry, noise).run(&field, true, &mut stats).is_ok());
         let (variances, entropies) = naive_stats(&field, noise);
         prop_assert_eq!(bits(&stats.variances), bits(&variances));
         prop_assert_eq!(bits(&stats.entropies), bits(&entropies));
@@ -354,10 +356,10 @@ fn flat_and_repeating_fields_are_singular() {
     let mut stats = Stats::new(geometry.block_count());
     let mut analyser = Analyser::new(&geometry, 0.29);
     let mut field = FloatPlane::new(50, 50);
-    assert!(analyser.run(&field, &mut stats).is_err());
+    assert!(analyser.run(&field, true, &mut stats).is_err());
     for y in 0..50 {
         field.row_mut(y).iter_mut().enumerate().for_each(|(x, value)| *value = ((x + y) % 3) as f32);
     }
-    assert!(analyser.run(&field, &mut stats).is_err());
-    assert!(analyser.run(&noise_field(10, 10, 5, 1.0), &mut stats).is_ok());
+    assert!(analyser.run(&field, true, &mut stats).is_err());
+    assert!(analyser.run(&noise_field(10, 10, 5, 1.0), false, &mut stats).is_ok());
 }

@@ -26,7 +26,8 @@ use visus_video::Format;
 
 use crate::picture::FloatPlane;
 use crate::resize::Method;
-use crate::{MetricError, OptionSpec, Options, gaussian};
+use crate::simd::Target;
+use crate::{Level, MetricError, OptionSpec, Options, gaussian};
 use front::{Front, Source};
 use geometry::{Geometry, smallest_side};
 use score::{Comparison, Weighting};
@@ -115,17 +116,18 @@ impl Settings {
         format: &Format,
         plane: usize,
         weighting: Weighting,
+        level: Level,
     ) -> Result<Comparer, MetricError> {
         let geometry = Geometry::new(format.plane_size(plane), self.prescale)
             .ok_or_else(|| self.too_small(metric, format, plane))?;
         let method = self.scales().then_some(self.method);
         let front = Front::new(geometry, format.depth(), self.kernel_scale, method);
         Ok(Comparer {
+            target: Target::new(level),
             field: front.field(),
             front,
             analyser: Analyser::new(&geometry, self.noise),
-            reference: Stats::new(geometry.block_count()),
-            distorted: Stats::new(geometry.block_count()),
+            stats: std::array::from_fn(|_| Stats::new(geometry.block_count())),
             comparison: Comparison::new(weighting, self.noise, self.noise_floor),
         })
     }
@@ -141,21 +143,30 @@ impl Settings {
 /// Scores pairs of planes of one size.
 #[derive(Debug)]
 struct Comparer {
+    target: Target,
     front: Front,
     field: FloatPlane,
     analyser: Analyser,
-    reference: Stats,
-    distorted: Stats,
+    /// Of the reference and of the distorted plane.
+    stats: [Stats; 2],
     comparison: Comparison,
 }
 
 impl Comparer {
     /// A singular side leaves nothing to compare, so the other side is then not looked at.
     fn score(&mut self, reference: Source<'_>, distorted: Source<'_>) -> Result<f32, Singular> {
-        self.front.run(reference, &mut self.field);
-        self.analyser.run(&self.field, &mut self.reference)?;
-        self.front.run(distorted, &mut self.field);
-        self.analyser.run(&self.field, &mut self.distorted)?;
-        Ok(self.comparison.score(&self.reference, &self.distorted))
+        let wide = self.target.is_wide();
+        for (source, stats) in [reference, distorted].into_iter().zip(&mut self.stats) {
+            let (front, field, analyser) = (&mut self.front, &mut self.field, &mut self.analyser);
+            self.target.run(
+                #[inline(always)]
+                || {
+                    front.run(source, field);
+                    analyser.run(field, wide, stats)
+                },
+            )?;
+        }
+        let [reference, distorted] = &self.stats;
+        Ok(self.comparison.score(reference, distorted))
     }
 }

@@ -3,37 +3,114 @@
 //! Every sum is `f32` (covariances: `f64`) and is formed in libvmaf's order: rows from the top, columns from the left,
 //! taps from the first. Only sums that do not depend on each other stand side by side. No multiply-add is fused.
 
-use visus_video::Sample;
+use visus_video::{Plane, Sample};
 
 use super::geometry::{BLOCK, CELLS, DECIMATION};
 use crate::picture::FloatPlane;
 use crate::separable::mirror;
 
-/// Adds `tap` times each value to the sums.
-pub fn add_row(row: &[f32], tap: f32, sums: &mut [f32]) {
-    for (sum, value) in sums.iter_mut().zip(row) {
-        *sum += tap * value;
+/// The rows that a vertical filter reads, one for each tap.
+pub trait Rows {
+    /// `N` columns of the row for tap `tap`, from `x` on.
+    fn columns<const N: usize>(&self, tap: usize, x: usize) -> [f32; N];
+}
+
+/// Rows of floats.
+#[derive(Clone, Copy, Debug)]
+pub struct Floats<'a> {
+    pub plane: &'a FloatPlane,
+    pub rows: &'a [usize],
+}
+
+/// Rows of samples, taken to `sample * scale + offset`.
+#[derive(Clone, Copy, Debug)]
+pub struct Samples<'a, T> {
+    pub plane: Plane<'a, T>,
+    pub rows: &'a [usize],
+    pub scale: f32,
+    pub offset: f32,
+}
+
+/// The scaled differences of two rows of samples. Each difference is exact, so it does not matter that no offset is added
+/// to its parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a, T> {
+    pub before: Plane<'a, T>,
+    pub after: Plane<'a, T>,
+    pub rows: &'a [usize],
+    pub scale: f32,
+}
+
+/// `N` values of a row, from `x` on.
+#[inline(always)]
+fn part<T, const N: usize>(row: &[T], x: usize) -> &[T; N] {
+    row[x..].first_chunk().expect("columns inside of the row")
+}
+
+impl Rows for Floats<'_> {
+    #[inline(always)]
+    fn columns<const N: usize>(&self, tap: usize, x: usize) -> [f32; N] {
+        *part(self.plane.row(self.rows[tap]), x)
     }
 }
 
-/// Adds `tap` times each sample, taken to `sample * scale + offset`, to the sums.
-pub fn add_samples<T: Sample>(row: &[T], scale: f32, offset: f32, tap: f32, sums: &mut [f32]) {
-    for (sum, sample) in sums.iter_mut().zip(row) {
-        let value: f32 = (*sample).into();
-        *sum += tap * (value * scale + offset);
+impl<T: Sample> Rows for Samples<'_, T> {
+    #[inline(always)]
+    fn columns<const N: usize>(&self, tap: usize, x: usize) -> [f32; N] {
+        let samples = part::<T, N>(self.plane.row(self.rows[tap]), x);
+        let mut out = [0.0; N];
+        for lane in 0..N {
+            let value: f32 = samples[lane].into();
+            out[lane] = value * self.scale + self.offset;
+        }
+        out
     }
 }
 
-/// Adds `tap` times the scaled difference of two samples to the sums. The difference is exact, so it does not matter
-/// that no offset is added to its parts.
-pub fn add_changes<T: Sample>(before: &[T], after: &[T], scale: f32, tap: f32, sums: &mut [f32]) {
-    for ((sum, before), after) in sums.iter_mut().zip(before).zip(after) {
-        let (before, after): (f32, f32) = ((*before).into(), (*after).into());
-        *sum += tap * ((before - after) * scale);
+impl<T: Sample> Rows for Changes<'_, T> {
+    #[inline(always)]
+    fn columns<const N: usize>(&self, tap: usize, x: usize) -> [f32; N] {
+        let row = self.rows[tap];
+        let (before, after) = (part::<T, N>(self.before.row(row), x), part::<T, N>(self.after.row(row), x));
+        let mut out = [0.0; N];
+        for lane in 0..N {
+            let (before, after): (f32, f32) = (before[lane].into(), after[lane].into());
+            out[lane] = (before - after) * self.scale;
+        }
+        out
     }
+}
+
+/// Columns whose sums are kept in registers.
+const COLUMNS: usize = 16;
+
+/// A vertical filter: each sum is that of a column.
+#[inline(always)]
+pub fn filter_columns(taps: &[f32], rows: &impl Rows, sums: &mut [f32]) {
+    let (blocks, rest) = sums.as_chunks_mut::<COLUMNS>();
+    let done = blocks.len() * COLUMNS;
+    for (index, sums) in blocks.iter_mut().enumerate() {
+        *sums = column_sums(taps, rows, index * COLUMNS);
+    }
+    for (index, sum) in rest.iter_mut().enumerate() {
+        [*sum] = column_sums(taps, rows, done + index);
+    }
+}
+
+#[inline(always)]
+fn column_sums<const N: usize>(taps: &[f32], rows: &impl Rows, x: usize) -> [f32; N] {
+    let mut sums = [0.0; N];
+    for (index, tap) in taps.iter().enumerate() {
+        let values = rows.columns::<N>(index, x);
+        for lane in 0..N {
+            sums[lane] += tap * values[lane];
+        }
+    }
+    sums
 }
 
 /// Subtracts each value from the one below it in `out`.
+#[inline(always)]
 pub fn subtract_row(row: &[f32], out: &mut [f32]) {
     for (out, value) in out.iter_mut().zip(row) {
         *out -= value;
@@ -41,6 +118,7 @@ pub fn subtract_row(row: &[f32], out: &mut [f32]) {
 }
 
 /// Filters a row at every 16th position.
+#[inline(always)]
 pub fn filter_decimated(taps: &[f32], row: &[f32], out: &mut [f32]) {
     for (x, out) in out.iter_mut().enumerate() {
         *out = filter_at(taps, row, x * DECIMATION);
@@ -48,6 +126,7 @@ pub fn filter_decimated(taps: &[f32], row: &[f32], out: &mut [f32]) {
 }
 
 /// The filter's value at position `x` of a row that is mirrored at its ends.
+#[inline(always)]
 fn filter_at(taps: &[f32], row: &[f32], x: usize) -> f32 {
     let reach = taps.len() / 2;
     let mut sum = 0.0f32;
@@ -63,14 +142,22 @@ fn filter_at(taps: &[f32], row: &[f32], x: usize) -> f32 {
     sum
 }
 
-/// `plane` minus its filtered self, in the part that `field` covers. `row` is scratch, at least as wide as the plane.
-pub fn subtract_local_mean(taps: &[f32], plane: &FloatPlane, row: &mut [f32], field: &mut FloatPlane) {
+/// `plane` minus its filtered self, in the part that `field` covers. `row` is scratch, at least as wide as the plane, and
+/// `rows` has room for one number per tap.
+#[inline(always)]
+pub fn subtract_local_mean(
+    taps: &[f32],
+    plane: &FloatPlane,
+    row: &mut [f32],
+    rows: &mut [usize],
+    field: &mut FloatPlane,
+) {
     let (row, reach) = (&mut row[..plane.width()], taps.len() as isize / 2);
     for y in 0..field.height() {
-        row.fill(0.0);
-        for (y, tap) in (y as isize - reach..).zip(taps) {
-            add_row(plane.row(mirror(y, plane.height())), *tap, row);
+        for (out, y) in rows.iter_mut().zip(y as isize - reach..) {
+            *out = mirror(y, plane.height());
         }
+        filter_columns(taps, &Floats { plane, rows }, row);
         for (x, (out, value)) in field.row_mut(y).iter_mut().zip(plane.row(y)).enumerate() {
             *out = value - filter_at(taps, row, x);
         }
@@ -79,10 +166,13 @@ pub fn subtract_local_mean(taps: &[f32], plane: &FloatPlane, row: &mut [f32], fi
 
 /// One number per cell of a block, rounded up to whole vectors. What is beyond [`CELLS`] is zero.
 pub type Cells<T> = [T; LANES];
-const LANES: usize = 28;
+const LANES: usize = 32;
 
-/// Covariances of one tile of cells with another.
+/// Cells whose covariances with as many or with [`VECTOR`] others are summed in registers.
 const TILE: usize = 4;
+const VECTOR: usize = 8;
+/// Positions that are gone through for one tile after the other, so that they stay in the first cache.
+const POSITIONS: usize = 32;
 
 /// Scratch for [`Covariance::matrix`]: the samples of one row of blocks' positions, less their means.
 #[derive(Debug, Default)]
@@ -92,7 +182,9 @@ pub struct Covariance {
 
 impl Covariance {
     /// The covariance of each pair of cells of a block, taken over all positions at which a block fits into the field.
-    pub fn matrix(&mut self, field: &FloatPlane, out: &mut [[f32; CELLS]; CELLS]) {
+    /// `wide` says whether vectors hold four `f64` or more, so that larger tiles fit into registers.
+    #[inline(always)]
+    pub fn matrix(&mut self, field: &FloatPlane, wide: bool, out: &mut [[f32; CELLS]; CELLS]) {
         let (width, height) = (field.width() - BLOCK + 1, field.height() - BLOCK + 1);
         let means = means(field, width, height);
         let mut sums = [[0.0; LANES]; LANES];
@@ -101,7 +193,13 @@ impl Covariance {
             for row in 0..BLOCK {
                 centre_row(field.row(y + row), row * BLOCK, &means, &mut self.centred);
             }
-            add_products(&self.centred, &mut sums);
+            for centred in self.centred.chunks(POSITIONS) {
+                if wide {
+                    add_products_wide(centred, &mut sums);
+                } else {
+                    add_products(centred, &mut sums);
+                }
+            }
         }
         let count = (width * height) as f64;
         for x in 0..CELLS {
@@ -114,6 +212,7 @@ impl Covariance {
 }
 
 /// The mean of each cell over all `width` x `height` positions of a block.
+#[inline(always)]
 fn means(field: &FloatPlane, width: usize, height: usize) -> [f32; CELLS] {
     let mut sums = [[0.0f32; BLOCK]; BLOCK];
     for y in 0..field.height() {
@@ -126,6 +225,7 @@ fn means(field: &FloatPlane, width: usize, height: usize) -> [f32; CELLS] {
 }
 
 /// Adds the row to the sums of each cell row that passes over it.
+#[inline(always)]
 fn add_windows(row: &[f32], sums: &mut [[f32; BLOCK]]) {
     for sums in sums {
         for window in row.windows(BLOCK) {
@@ -137,6 +237,7 @@ fn add_windows(row: &[f32], sums: &mut [[f32; BLOCK]]) {
 }
 
 /// Subtracts the means of one row of cells, the first of which is `first`.
+#[inline(always)]
 fn centre_row(row: &[f32], first: usize, means: &[f32; CELLS], centred: &mut [Cells<f64>]) {
     let means: &[f32] = &means[first..first + BLOCK];
     for (window, cells) in row.windows(BLOCK).zip(centred) {
@@ -148,28 +249,48 @@ fn centre_row(row: &[f32], first: usize, means: &[f32; CELLS], centred: &mut [Ce
 }
 
 /// Adds the products of all pairs of cells to the sums, position after position; only tiles on and below the diagonal.
+#[inline(always)]
 fn add_products(centred: &[Cells<f64>], sums: &mut [Cells<f64>; LANES]) {
-    for x in (0..LANES).step_by(TILE) {
+    for x in (0..CELLS).step_by(TILE) {
         for y in (0..=x).step_by(TILE) {
-            add_tile(centred, x, y, sums);
+            add_tile::<TILE, TILE>(centred, x, y, sums);
         }
     }
 }
 
-#[inline]
-fn add_tile(centred: &[Cells<f64>], x: usize, y: usize, sums: &mut [Cells<f64>; LANES]) {
-    let mut tile = [[0.0; TILE]; TILE];
-    for (row, sums) in tile.iter_mut().zip(&sums[x..]) {
-        row.copy_from_slice(&sums[y..y + TILE]);
+/// The same with tiles of [`VECTOR`] columns. The last cell is a row of its own, and has two vectors at a time.
+#[inline(always)]
+fn add_products_wide(centred: &[Cells<f64>], sums: &mut [Cells<f64>; LANES]) {
+    for x in (0..CELLS - 1).step_by(TILE) {
+        for y in (0..=x).step_by(VECTOR) {
+            add_tile::<TILE, VECTOR>(centred, x, y, sums);
+        }
+    }
+    for y in (0..CELLS).step_by(2 * VECTOR) {
+        add_tile::<1, { 2 * VECTOR }>(centred, CELLS - 1, y, sums);
+    }
+}
+
+#[inline(always)]
+fn add_tile<const ROWS: usize, const COLUMNS: usize>(
+    centred: &[Cells<f64>],
+    x: usize,
+    y: usize,
+    sums: &mut [Cells<f64>; LANES],
+) {
+    let mut tile = [[0.0; COLUMNS]; ROWS];
+    for row in 0..ROWS {
+        tile[row] = *part(&sums[x + row], y);
     }
     for cells in centred {
-        for (row, a) in tile.iter_mut().zip(&cells[x..x + TILE]) {
-            for (sum, b) in row.iter_mut().zip(&cells[y..y + TILE]) {
-                *sum += a * b;
+        let (a, b) = (part::<f64, ROWS>(cells, x), part::<f64, COLUMNS>(cells, y));
+        for row in 0..ROWS {
+            for column in 0..COLUMNS {
+                tile[row][column] += a[row] * b[column];
             }
         }
     }
-    for (row, sums) in tile.iter().zip(&mut sums[x..]) {
-        sums[y..y + TILE].copy_from_slice(row);
+    for row in 0..ROWS {
+        sums[x + row][y..y + COLUMNS].copy_from_slice(&tile[row]);
     }
 }

@@ -8,6 +8,8 @@ use super::geometry::CELLS;
 
 /// Columns rounded up to whole vectors; what is beyond [`CELLS`] stays zero.
 pub const WIDE: usize = 32;
+/// Columns whose sums are kept in registers.
+const LANES: usize = 16;
 /// A square matrix.
 pub type Square = [[f32; WIDE]; CELLS];
 
@@ -21,6 +23,7 @@ pub struct Decomposition {
 
 impl Decomposition {
     /// `None` if the matrix is singular.
+    #[inline(always)]
     pub fn new(matrix: &[[f32; CELLS]; CELLS]) -> Option<Self> {
         let matrix = widened(matrix);
         let inverse_q = triangulating(&matrix);
@@ -33,19 +36,30 @@ impl Decomposition {
     }
 
     /// Solves for [`WIDE`] right-hand sides at once, which stand side by side.
+    #[inline(always)]
     pub fn solve(&self, right: &Square) -> Square {
         let mut x = [[0.0; WIDE]; CELLS];
         for at in (0..CELLS).rev() {
             let mut rest = combined(&self.inverse_q[at], right);
-            for (x, factor) in x.iter().zip(&self.r[at]).skip(at + 1) {
-                rest.iter_mut().zip(x).for_each(|(rest, x)| *rest -= x * factor);
+            for (part, rest) in rest.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                let mut left = *rest;
+                for known in at + 1..CELLS {
+                    let x = &x[known].as_chunks::<LANES>().0[part];
+                    for lane in 0..LANES {
+                        left[lane] -= x[lane] * self.r[at][known];
+                    }
+                }
+                *rest = left;
             }
-            x[at] = rest.map(|rest| rest / self.r[at][at]);
+            for lane in 0..WIDE {
+                x[at][lane] = rest[lane] / self.r[at][at];
+            }
         }
         x
     }
 }
 
+#[inline(always)]
 fn widened(matrix: &[[f32; CELLS]; CELLS]) -> Square {
     let mut wide = [[0.0; WIDE]; CELLS];
     for (wide, row) in wide.iter_mut().zip(matrix) {
@@ -55,9 +69,12 @@ fn widened(matrix: &[[f32; CELLS]; CELLS]) -> Square {
 }
 
 /// The product of the reflections that make `matrix` triangular.
+#[inline(always)]
 fn triangulating(matrix: &Square) -> Square {
     let mut product = [[0.0; WIDE]; CELLS];
-    product.iter_mut().enumerate().for_each(|(at, row)| row[at] = 1.0);
+    for at in 0..CELLS {
+        product[at][at] = 1.0;
+    }
     let mut rest = *matrix;
     for at in 0..CELLS - 1 {
         // Where cancellation has left nothing of the vector, libvmaf divides by zero, and all that follows is NaN.
@@ -76,18 +93,22 @@ fn triangulating(matrix: &Square) -> Square {
 
 /// The unit vector across which column `at` is reflected; zero before `at`. The sign is that of the original matrix,
 /// not of the element at hand, so that the vector can vanish.
+#[inline(always)]
 fn reflector(rest: &Square, at: usize, sign: f32) -> Option<[f32; CELLS]> {
     let mut v = [0.0; CELLS];
-    for (v, row) in v.iter_mut().zip(rest).skip(at) {
-        *v = row[at];
+    for row in at..CELLS {
+        v[row] = rest[row][at];
     }
     v[at] += sign * norm(&v[at..]);
     let length = norm(&v[at..]);
-    v[at..].iter_mut().for_each(|v| *v /= length);
+    for v in &mut v[at..] {
+        *v /= length;
+    }
     (length != 0.0).then_some(v)
 }
 
 /// `1 - 2 v v'`, in rows and columns from `start` on.
+#[inline(always)]
 fn reflection(v: &[f32; CELLS], start: usize) -> Square {
     let mut out = [[0.0; WIDE]; CELLS];
     for row in start..CELLS {
@@ -100,16 +121,24 @@ fn reflection(v: &[f32; CELLS], start: usize) -> Square {
 }
 
 /// The sum of a matrix' rows, each times its factor.
+#[inline(always)]
 fn combined(factors: &[f32; WIDE], rows: &Square) -> [f32; WIDE] {
     combined_from(0, factors, rows)
 }
 
 /// The same, where all factors before `start` are zero.
-#[inline]
+#[inline(always)]
 fn combined_from(start: usize, factors: &[f32; WIDE], rows: &Square) -> [f32; WIDE] {
-    let mut sums = [0.0f32; WIDE];
-    for (factor, row) in factors.iter().zip(rows).skip(start) {
-        sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += factor * value);
+    let mut out = [0.0; WIDE];
+    for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut sums = [0.0; LANES];
+        for at in start..CELLS {
+            let row = &rows[at].as_chunks::<LANES>().0[part];
+            for lane in 0..LANES {
+                sums[lane] += factors[at] * row[lane];
+            }
+        }
+        *out = sums;
     }
-    sums
+    out
 }

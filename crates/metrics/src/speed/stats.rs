@@ -45,13 +45,16 @@ impl Analyser {
         Self { blocks: geometry.blocks, noise, covariance: Covariance::default() }
     }
 
-    pub fn run(&mut self, field: &FloatPlane, out: &mut Stats) -> Result<(), Singular> {
+    /// `wide` says whether vectors hold four `f64` or more.
+    #[inline(always)]
+    pub fn run(&mut self, field: &FloatPlane, wide: bool, out: &mut Stats) -> Result<(), Singular> {
         let mut covariance = [[0.0; CELLS]; CELLS];
-        self.covariance.matrix(field, &mut covariance);
+        self.covariance.matrix(field, wide, &mut covariance);
         self.measure(field, &covariance, out)
     }
 
     /// The same for a field whose covariance is known.
+    #[inline(always)]
     pub fn measure(
         &self,
         field: &FloatPlane,
@@ -69,6 +72,7 @@ impl Analyser {
     }
 
     /// The variance of a block `y` is `y' x / n`, where `x` solves `covariance * x = y`.
+    #[inline(always)]
     fn variances(&self, field: &FloatPlane, decomposition: &Decomposition, out: &mut [f32]) {
         for (chunk, out) in out.chunks_mut(WIDE).enumerate() {
             let y = self.gather(field, chunk * WIDE, out.len());
@@ -84,6 +88,7 @@ impl Analyser {
     }
 
     /// `count` blocks from `first` on, a column each. Columns beyond `count` are zero.
+    #[inline(always)]
     fn gather(&self, field: &FloatPlane, first: usize, count: usize) -> Square {
         let mut columns = [[0.0; WIDE]; CELLS];
         for at in 0..count {
@@ -98,6 +103,7 @@ impl Analyser {
 }
 
 /// Adds up, for each block, the entropies along the principal axes.
+#[inline(always)]
 fn entropies(eigenvalues: &[f32; CELLS], variances: &[f32], noise: f32, out: &mut [f32]) {
     out.fill(0.0);
     for eigenvalue in eigenvalues {

@@ -63,9 +63,9 @@ impl Metric for SpeedTemporal {
         Needs { history: 1, every_frame: true }
     }
 
-    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let format = &clip.format;
-        let comparer = self.settings.comparer(NAME, format, 0, Weighting::Own)?;
+        let comparer = self.settings.comparer(NAME, format, 0, Weighting::Own, level)?;
         Ok(Box::new(TemporalExtractor { comparer, against_reference: self.against_reference }))
     }
 }

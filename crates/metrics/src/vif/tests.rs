@@ -8,6 +8,7 @@ use super::score::{VifSettings, VifSums};
 use super::table::Log2;
 use crate::device::DeviceTask;
 use crate::simd::level_tests;
+use crate::testing::Backwards;
 use crate::{Alone, Level, Spread, registry};
 
 /// The windows of the scales, in units of 2^-16.
@@ -219,19 +220,6 @@ fn planes(size: (usize, usize), depth: u32, base: u32, spread: u32) -> AnyPlanes
 fn ranges(depth: u32) -> [(u32, u32); 4] {
     let full = 1 << depth;
     [(0, full), (0, 2), (full - 2, 2), (full / 2, full / 16)]
-}
-
-/// Says that it has many hands, and does the pieces from the last to the first.
-struct Backwards(usize);
-
-impl Spread for Backwards {
-    fn width(&self) -> usize {
-        self.0
-    }
-
-    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..count).rev().for_each(work);
-    }
 }
 
 level_tests! {

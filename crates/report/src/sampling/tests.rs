@@ -16,6 +16,13 @@ impl Chance {
 }
 
 fn film(seed: u64, frames: usize) -> Vec<f64> {
+    shots(seed, frames).0
+}
+
+/// The scores, and how much every frame moves: shots in more motion have lower scores, more or less.
+fn shots(seed: u64, frames: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut luck = Chance(SplitMix(seed ^ 0xABCD));
+    let mut motion = Vec::with_capacity(frames + 500);
     let mut chance = Chance(SplitMix(seed));
     let (base, spread) = (80.0 + 15.0 * chance.next(), 2.0 + 5.0 * chance.next());
     let key = [12.0, 48.0, 120.0][(chance.next() * 3.0) as usize];
@@ -24,18 +31,29 @@ fn film(seed: u64, frames: usize) -> Vec<f64> {
         let length = 5 + (4.3 + 0.8 * chance.normal()).exp() as usize;
         let bad = if chance.next() < 0.04 { 10.0 + 30.0 * chance.next() } else { 0.0 };
         let (level, mut noise) = (base + spread * chance.normal() - bad, 0.0);
+        let moves = base - level + 0.7 * spread * luck.normal();
         for place in 0..length.min(2000) {
+            motion.push(moves);
             noise = 0.8 * noise + 0.8 * chance.normal();
             scores.push((level + noise - 1.5 * (place as f64 / key).fract()).clamp(0.0, 100.0));
         }
     }
     scores.truncate(frames);
-    scores
+    motion.truncate(frames);
+    (scores, motion)
 }
 
 /// Samples until the interval is narrow enough; the interval, and the share of the frames that it took.
 fn sampled(film: &[f64], seed: u64, within: f64, of: fn(&Sample) -> Option<Interval>) -> (Interval, f64) {
-    let mut sample = Sample::new(film.len() as u64, 4, seed);
+    narrowed(Sample::new(film.len() as u64, 4, seed), film, within, of)
+}
+
+fn narrowed(
+    mut sample: Sample,
+    film: &[f64],
+    within: f64,
+    of: fn(&Sample) -> Option<Interval>,
+) -> (Interval, f64) {
     loop {
         for range in sample.draw(sample.next_count()) {
             let scores = film[range.start as usize..range.end as usize].to_vec();
@@ -82,6 +100,51 @@ fn the_interval_of_the_fifth_percentile_holds_the_truth() {
     };
     let (held, _) = coverage(1.5, |sample| sample.percentile(5.0), fifth);
     assert!(held >= 0.95, "{held} of the intervals hold the truth");
+}
+
+/// Eight strata by motion, over 24 films: the interval holds the truth as often, and takes fewer frames.
+#[test]
+fn strata_of_motion_need_fewer_frames() {
+    let (mut held, mut all, mut shares) = (0, 0, [0.0; 2]);
+    for number in 0..24u64 {
+        let (film, motion) = shots(number, [30_000, 60_000, 120_000][number as usize % 3]);
+        let truth = film.iter().sum::<f64>() / film.len() as f64;
+        let runs: Vec<f64> = motion.chunks(4).map(|run| run[0]).collect();
+        let mut sorted = runs.clone();
+        sorted.sort_by(f64::total_cmp);
+        let class = |moves: &f64| (8 * sorted.partition_point(|other| other < moves) / sorted.len()) as u32;
+        let strata: Vec<u32> = runs.iter().map(class).collect();
+        for seed in 0..25 {
+            let seed = 100 * number + seed;
+            let sample = Sample::in_strata(film.len() as u64, 4, seed, &strata);
+            let (interval, share) = narrowed(sample, &film, 0.5, Sample::mean);
+            held += usize::from((interval.low - 1e-9..=interval.high + 1e-9).contains(&truth));
+            all += 1;
+            shares[0] += share;
+            shares[1] += sampled(&film, seed, 0.5, Sample::mean).1;
+        }
+    }
+    let held = f64::from(held as u32) / f64::from(all);
+    let shares = shares.map(|share| share / f64::from(all));
+    println!("{:.1} % of {all} intervals hold the truth; shares of the frames: {shares:.4?}", 100.0 * held);
+    assert!(held >= 0.95, "{held} of the intervals hold the truth");
+    assert!(shares[0] < 0.8 * shares[1], "{shares:?} of the frames were needed");
+}
+
+#[test]
+fn a_sample_in_strata_is_in_the_order_of_the_film() {
+    let strata: Vec<u32> = (0..26).map(|run| run % 3).collect();
+    let mut sample = Sample::in_strata(103, 4, 9, &strata);
+    for count in [3, 30] {
+        for range in sample.draw(count) {
+            let scores = range.clone().map(|frame| frame as f64).collect();
+            sample.add(&range, scores);
+        }
+        let scores: Vec<(u64, f64)> = sample.scores().collect();
+        assert!(scores.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert!(scores.iter().all(|(frame, score)| *frame as f64 == *score));
+    }
+    assert!(sample.is_whole() && sample.scored() == 103);
 }
 
 #[test]

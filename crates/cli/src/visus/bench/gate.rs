@@ -61,7 +61,8 @@ impl Yardstick {
     }
 }
 
-/// Compares with the figures that were kept, and keeps these instead if they are to be kept. An error names what got slower.
+/// Compares with the figures that were kept, and keeps these instead if they are to be kept. An error names what got slower;
+/// where nothing was kept there is nothing to pass.
 pub fn check(rows: &[Row], yardstick: &Yardstick, level: &str, path: &Path, keep: bool) -> Result<String> {
     let mut figures = Figures::read(path)?;
     let machine = format!("{}, {level}", machine::processor_name());
@@ -73,6 +74,12 @@ pub fn check(rows: &[Row], yardstick: &Yardstick, level: &str, path: &Path, keep
         figures.0.entry(machine).or_default().extend(now);
         figures.write(path)?;
         return Ok(format!("{text}The figures are kept in {}.\n", path.display()));
+    }
+    if !now.keys().any(|name| known.contains_key(name)) {
+        bail!(
+            "{} holds no figures of {machine} to compare with: add these with --keep\n\n{text}",
+            path.display()
+        );
     }
     if !slower.is_empty() {
         bail!("{text}slower than before: {}", slower.join(", "));
@@ -106,6 +113,7 @@ fn compare(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cost;
     use super::*;
 
     fn figures(list: &[(&str, f64)]) -> BTreeMap<String, f64> {
@@ -120,6 +128,24 @@ mod tests {
         assert_eq!(slower, ["adm (+6.0 %)"]);
         assert!(text.contains("| motion | 1.0000 | 0.5000 | -50.0 % |"), "{text}");
         assert!(text.contains("| psnr | - | 1.0000 | new |"), "{text}");
+    }
+
+    #[test]
+    fn nothing_kept_is_no_pass() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("figures.json");
+        let ours = Cost { cpu: 2.0, ..Cost::HIGHEST };
+        let rows = [Row { clips: "1080p".to_owned(), subject: "vif", frames: 1, ours, peer: None }];
+        let mut yardstick = Yardstick::new();
+        yardstick.least = 1.0;
+        let gate = |yardstick: &Yardstick, keep| check(&rows, yardstick, "avx2", &path, keep);
+        let refused = gate(&yardstick, false).unwrap_err().to_string();
+        assert!(refused.contains("holds no figures of") && refused.contains("--keep"), "{refused}");
+        assert!(gate(&yardstick, true).unwrap().contains("are kept in"));
+        assert!(gate(&yardstick, false).unwrap().contains("+0.0 %"));
+        yardstick.least = 0.5;
+        let slower = gate(&yardstick, false).unwrap_err().to_string();
+        assert!(slower.contains("slower than before: "), "{slower}");
     }
 
     #[test]

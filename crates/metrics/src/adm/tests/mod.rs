@@ -7,10 +7,11 @@ use visus_video::{Chroma, Format, Frame, Plane};
 
 use super::decouple::Decoupling;
 use super::settings::{OPTIONS, Settings};
-use super::{AdmShifts, NAME, extractor};
+use super::{AdmShifts, NAME, extractor, geometry, scale};
 use crate::device::DeviceTask;
 use crate::simd::level_tests;
-use crate::{Level, MetricError, Options, Pair, Window, registry};
+use crate::testing::Backwards;
+use crate::{Alone, Level, MetricError, Options, Pair, Spread, Window, registry};
 use naive::Picture;
 
 /// Knuth's linear congruential generator, the upper bits.
@@ -88,10 +89,10 @@ fn compare(level: Level, content: Content, width: usize, height: usize, bits: u8
         let stride = width + padding;
         let sums = if bits == 8 {
             let samples = pictures.each_ref().map(|picture| strided(picture, stride, |v| v as u8, 0xa5));
-            adm.sums(samples.each_ref().map(|samples| Plane::new(samples, width, height, stride)))
+            adm.sums(samples.each_ref().map(|samples| Plane::new(samples, width, height, stride)), &Alone)
         } else {
             let samples = pictures.each_ref().map(|picture| strided(picture, stride, |v| v as u16, 0xa5a5));
-            adm.sums(samples.each_ref().map(|samples| Plane::new(samples, width, height, stride)))
+            adm.sums(samples.each_ref().map(|samples| Plane::new(samples, width, height, stride)), &Alone)
         };
         let truth = naive::sums(pictures.each_ref(), u32::from(bits), &settings);
         for scale in 0..4 {
@@ -305,12 +306,52 @@ level_tests! {
                 let samples = pictures.each_ref().map(|picture| strided(picture, width, |v| v as u16, 0));
                 let planes = samples.each_ref().map(|samples| Plane::new(samples, width, 64, width));
                 let [sums, scalar] = [level, Level::Scalar]
-                    .map(|level| extractor::Adm::new(settings(""), &format, level).sums(planes));
+                    .map(|level| extractor::Adm::new(settings(""), &format, level).sums(planes, &Alone));
                 assert!(sums[0].reference[0] > 0);
                 assert_eq!(sums, scalar, "{level} {width} {bits}-bit {content:?}");
             }
         }
     }
+}
+
+level_tests! {
+    fn parts_of_a_frame_add_up_to_the_whole(level) {
+        // The last has samples beyond its depth.
+        for (width, height, bits, real) in [(98, 301, 8, 8), (160, 420, 10, 10), (64, 260, 9, 16)] {
+            let format = Format::new(width, height, Chroma::C400, bits).unwrap();
+            let pictures = pair(Content::Texture, width, height, real, 3);
+            for options in ["", "adm_skip_scale0=true"] {
+                let mut adm = extractor::Adm::new(settings(options), &format, level);
+                let mut sums = |spread: &dyn Spread| if bits == 8 {
+                    let samples = pictures.each_ref().map(|picture| strided(picture, width, |v| v as u8, 0));
+                    adm.sums(samples.each_ref().map(|samples| Plane::new(samples, width, height, width)), spread)
+                } else {
+                    let samples = pictures.each_ref().map(|picture| strided(picture, width, |v| v as u16, 0));
+                    adm.sums(samples.each_ref().map(|samples| Plane::new(samples, width, height, width)), spread)
+                };
+                let whole = sums(&Alone);
+                assert!(whole[3].reference[0] > 0);
+                for parts in [2, 3, 7, 1] {
+                    assert_eq!(sums(&Backwards(parts)), whole, "{level} {width}x{height} {parts} {options}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_cover_all_rows_once_and_cost_about_the_same() {
+    for (height, count) in [(2160, 16), (1080, 4), (300, 3), (129, 2), (64, 5)] {
+        for axis in geometry::axes(height, true) {
+            let (parts, written) = (scale::parts(&axis, count), axis.written());
+            assert_eq!((parts[0].start, parts[parts.len() - 1].end), (written.start, written.end));
+            assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start), "{parts:?}");
+            assert!(parts.len() <= count && parts.iter().all(|part| !part.is_empty()), "{parts:?}");
+            let largest = parts.iter().map(|part| part.len()).max().unwrap();
+            assert!(parts.len() == 1 || largest < written.len(), "{parts:?}");
+        }
+    }
+    assert_eq!(scale::parts(&geometry::axes(2160, true)[0], 16).len(), 16);
 }
 
 proptest! {

@@ -43,7 +43,7 @@ use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{Long, Rounding};
 use crate::adm::plan::Plan;
-use crate::adm::scale::{self, LowPlane, Masked};
+use crate::adm::scale::{self, LowPlane, LowRows, Masked};
 use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
 use crate::simd::Lines;
 
@@ -62,6 +62,25 @@ impl SplitPlane {
     pub fn new((width, height): (usize, usize), padding: usize) -> Self {
         let plane = LowPlane::new(width, height, padding);
         Self { upper: plane.clone(), lower: plane }
+    }
+
+    /// All rows, to be written.
+    pub fn rows_mut(&mut self) -> SplitRows<'_> {
+        SplitRows { upper: self.upper.rows_mut(), lower: self.lower.rows_mut() }
+    }
+}
+
+/// Rows of such a plane that are written.
+#[derive(Debug)]
+pub struct SplitRows<'a> {
+    upper: LowRows<'a, i16>,
+    lower: LowRows<'a, i16>,
+}
+
+impl SplitRows<'_> {
+    /// Takes the rows before `end` out.
+    pub fn take(&mut self, end: usize) -> Self {
+        Self { upper: self.upper.take(end), lower: self.lower.take(end) }
     }
 }
 
@@ -271,7 +290,7 @@ impl Fixed {
     }
 }
 
-/// A scale of a pair of pictures. `BITS` are dropped by the pass along the row.
+/// A scale of a pair of pictures, or some of its rows. `BITS` are dropped by the pass along the row.
 #[derive(Debug)]
 pub struct Steps<'a, V, I, const BITS: u32> {
     lanes: V,
@@ -282,7 +301,7 @@ pub struct Steps<'a, V, I, const BITS: u32> {
     aim: bool,
     fixed: &'a Fixed,
     inputs: &'a [I; 2],
-    lows: Option<&'a mut [SplitPlane; 2]>,
+    lows: Option<[SplitRows<'a>; 2]>,
     rows: &'a mut Rows,
 }
 
@@ -293,7 +312,7 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         scale: usize,
         fixed: &'a Fixed,
         inputs: &'a [I; 2],
-        lows: Option<&'a mut [SplitPlane; 2]>,
+        lows: Option<[SplitRows<'a>; 2]>,
         rows: &'a mut Rows,
     ) -> Self {
         Self {
@@ -346,7 +365,7 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         let (span, v) = (self.columns.low, self.lanes);
         let len = span.len().next_multiple_of(V::WORDS);
         let row = self.rows.columns[picture].low.cut(ORIGIN + 2 * span.start - 1, 2 * len + V::LANES);
-        let SplitPlane { upper, lower } = &mut lows[picture];
+        let SplitRows { upper, lower } = &mut lows[picture];
         let end = span.start + len;
         let out =
             [&mut upper.padded_row_mut(y)[span.start..end], &mut lower.padded_row_mut(y)[span.start..end]];

@@ -3,6 +3,8 @@
 //!
 //! Rows are worked on in whole registers: scratch rows are longer than what is read of them, and what is computed behind
 //! the last column is masked out of the sums.
+//!
+//! Where a frame is shared among threads, each scale is cut into parts of rows (`parts`).
 
 /// `[f(0), f(1)]` without a closure: what a closure does is compiled for the CPU level only if it happens to be inlined.
 macro_rules! two {
@@ -80,6 +82,7 @@ macro_rules! by_gain {
 
 mod long;
 mod ops;
+mod parts;
 mod short;
 
 pub use ops::AdmVector;
@@ -93,8 +96,10 @@ use super::decouple::Gain;
 use super::geometry::SCALES;
 use super::plan::Plan;
 use super::scalar::Scalar;
-use super::scale::{LowPlane, run};
+use super::scale::{LowPlane, run_part};
 use super::score::AdmSums;
+use crate::Spread;
+use parts::Parts;
 
 /// [`Gain`] as a constant.
 const NONE: u8 = Gain::None as u8;
@@ -121,10 +126,24 @@ pub struct Vectors<V> {
     second_low: [long::SplitPlane; 2],
     third_low: [long::SplitPlane; 2],
     fixed: [long::Fixed; SCALES - 1],
-    short: short::Rows,
-    long: long::Rows,
+    /// One for each part of a scale that is worked on at the same time.
+    rows: Vec<PartRows>,
     /// For frames whose samples exceed the bit depth: made with the first of them.
     scalar: Option<Box<Scalar>>,
+}
+
+/// The scratch rows of a part.
+#[derive(Debug)]
+struct PartRows {
+    short: short::Rows,
+    long: long::Rows,
+}
+
+impl PartRows {
+    fn new<V: AdmVector>(plan: &Plan) -> Self {
+        let [first, second, ..] = &plan.columns;
+        Self { short: short::Rows::new(first, V::WORDS), long: long::Rows::new(second, V::WORDS) }
+    }
 }
 
 impl<V: AdmVector> Vectors<V> {
@@ -138,33 +157,79 @@ impl<V: AdmVector> Vectors<V> {
             second_low: split(1),
             third_low: split(2),
             fixed: std::array::from_fn(|i| long::Fixed::new(&plan.columns[i + 1], V::WORDS)),
-            short: short::Rows::new(&plan.columns[0], V::WORDS),
-            long: long::Rows::new(&plan.columns[1], V::WORDS),
+            rows: vec![PartRows::new::<V>(plan)],
             scalar: None,
         }
     }
 
     /// The sums of every scale of a reference and a distorted picture.
-    pub fn sums<S: Source>(&mut self, plan: &Plan, pictures: [Plane<'_, S>; 2]) -> [AdmSums; SCALES] {
-        let mut steps = short::Steps::new(self.lanes, plan, pictures, &mut self.first_low, &mut self.short);
-        let first = run(&plan.rows[0], &plan.short, &mut steps);
-        let [second, third, fourth] = if steps.exceeds() {
+    pub fn sums<S: Source>(
+        &mut self,
+        plan: &Plan,
+        pictures: [Plane<'_, S>; 2],
+        spread: &dyn Spread,
+    ) -> [AdmSums; SCALES] {
+        self.rows.resize_with(spread.width().max(1), || PartRows::new::<V>(plan));
+        let (first, exceeds) = self.first_sums(plan, pictures, spread);
+        let [second, third, fourth] = if exceeds {
             let scalar = self.scalar.get_or_insert_with(|| Box::new(Scalar::new(plan)));
             scalar.later_sums(plan, self.first_low.each_ref().map(LowPlane::view))
         } else {
-            self.later_sums(plan)
+            self.later_sums(plan, spread)
         };
         [first, second, third, fourth]
     }
 
-    fn later_sums(&mut self, plan: &Plan) -> [AdmSums; SCALES - 1] {
-        let Self { lanes, first_low: first, second_low: second, third_low: third, fixed, long, .. } = self;
-        let (v, [a, b, c]) = (*lanes, fixed);
-        let mut steps = long::Steps::<V, _, 15>::new(v, plan, 1, a, first, Some(second), long);
-        let second_sums = run(&plan.rows[1], &plan.long[0], &mut steps);
-        let mut steps = long::Steps::<V, _, 16>::new(v, plan, 2, b, second, Some(third), long);
-        let third_sums = run(&plan.rows[2], &plan.long[1], &mut steps);
-        let mut steps = long::Steps::<V, _, 15>::new(v, plan, 3, c, third, None, long);
-        [second_sums, third_sums, run(&plan.rows[3], &plan.long[2], &mut steps)]
+    /// The sums of the first scale, and whether samples exceed the bit depth.
+    fn first_sums<S: Source>(
+        &mut self,
+        plan: &Plan,
+        pictures: [Plane<'_, S>; 2],
+        spread: &dyn Spread,
+    ) -> (AdmSums, bool) {
+        let v = self.lanes;
+        let mut lows = self.first_low.each_mut().map(LowPlane::rows_mut);
+        let parts = Parts::new(&plan.rows[0], &mut self.rows, |rows, end| {
+            let lows = lows.each_mut().map(|low| low.take(end));
+            short::Steps::new(v, plan, pictures, lows, &mut rows.short)
+        });
+        parts.run(spread, |steps, part| (run_part(&plan.rows[0], part, &plan.short, steps), steps.exceeds()))
+    }
+
+    fn later_sums(&mut self, plan: &Plan, spread: &dyn Spread) -> [AdmSums; SCALES - 1] {
+        let Self { lanes, first_low: first, second_low: second, third_low: third, fixed, rows, .. } = self;
+        let work = Later { v: *lanes, plan, spread };
+        [
+            work.sums::<_, 15>(1, &fixed[0], first, Some(&mut *second), rows),
+            work.sums::<_, 16>(2, &fixed[1], second, Some(&mut *third), rows),
+            work.sums::<_, 15>(3, &fixed[2], third, None, rows),
+        ]
+    }
+}
+
+/// What the later scales share.
+struct Later<'a, V> {
+    v: V,
+    plan: &'a Plan,
+    spread: &'a dyn Spread,
+}
+
+impl<V: AdmVector> Later<'_, V> {
+    fn sums<I: long::Input + Sync, const BITS: u32>(
+        &self,
+        scale: usize,
+        fixed: &long::Fixed,
+        inputs: &[I; 2],
+        lows: Option<&mut [long::SplitPlane; 2]>,
+        rows: &mut [PartRows],
+    ) -> AdmSums {
+        let (v, plan) = (self.v, self.plan);
+        let (down, masking) = (&plan.rows[scale], &plan.long[scale - 1]);
+        let mut lows = lows.map(|lows| lows.each_mut().map(long::SplitPlane::rows_mut));
+        let parts = Parts::new(down, rows, |rows, end| {
+            let lows = lows.as_mut().map(|lows| lows.each_mut().map(|low| low.take(end)));
+            long::Steps::<V, I, BITS>::new(v, plan, scale, fixed, inputs, lows, &mut rows.long)
+        });
+        parts.run(self.spread, |steps, part| (run_part(down, part, masking, steps), false)).0
     }
 }

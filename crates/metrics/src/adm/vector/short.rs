@@ -60,7 +60,7 @@ use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
 use crate::adm::masking::{LIFT, Rounding, Short};
 use crate::adm::plan::Plan;
-use crate::adm::scale::{self, LowPlane, Masked};
+use crate::adm::scale::{self, LowRows, Masked};
 use crate::adm::wavelet::{HIGH, LOW, LOW_SUM, TAIL};
 use crate::simd::{Lines, Number};
 
@@ -185,7 +185,7 @@ struct Kernel<'a> {
     aim: bool,
 }
 
-/// The first scale of a pair of pictures.
+/// The first scale of a pair of pictures, or some of its rows.
 #[derive(Debug)]
 pub struct Steps<'a, V, S> {
     lanes: V,
@@ -193,7 +193,7 @@ pub struct Steps<'a, V, S> {
     down: &'a Axis,
     kernel: Kernel<'a>,
     inputs: [Plane<'a, S>; 2],
-    lows: &'a mut [LowPlane<i16>; 2],
+    lows: [LowRows<'a, i16>; 2],
     rows: &'a mut Rows,
     exceeds: bool,
 }
@@ -203,7 +203,7 @@ impl<'a, V: AdmVector, S: Source> Steps<'a, V, S> {
         lanes: V,
         plan: &'a Plan,
         inputs: [Plane<'a, S>; 2],
-        lows: &'a mut [LowPlane<i16>; 2],
+        lows: [LowRows<'a, i16>; 2],
         rows: &'a mut Rows,
     ) -> Self {
         let kernel = Kernel {

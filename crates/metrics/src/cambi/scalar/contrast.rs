@@ -6,8 +6,9 @@
 use std::sync::LazyLock;
 
 use super::super::steps::Steps;
-use super::histogram::{Histogram, READ};
+use super::histogram::{Counts, Histogram, TILE};
 use super::runs::Run;
+use super::strengths::{GROUP, Strengths};
 
 /// Sums of two counts in one window stay below 4226; a power of two lets the index be masked instead of checked.
 const TABLE: usize = 8192;
@@ -29,39 +30,111 @@ pub fn reciprocals() -> &'static [f32] {
     &RECIPROCALS[..USED]
 }
 
-/// Writes the strength at the pixels of the run, around whose row the histogram's windows lie. `out` must go on for
-/// another [`READ`] values, which may be overwritten.
-pub fn contrast_run(run: &Run, histogram: &Histogram, steps: &Steps, out: &mut [f32]) {
-    let reciprocals = &**RECIPROCALS;
-    for x in run.columns().step_by(READ) {
-        let strengths = contrast(run.level, x, histogram, steps, reciprocals);
-        out[x - usize::from(run.start)..][..READ].copy_from_slice(&strengths);
+/// What [`contrast_run`] works with.
+#[derive(Clone, Copy, Debug)]
+pub struct Contrast<'a> {
+    steps: &'a Steps,
+    reciprocals: &'a [f32; TABLE],
+}
+
+impl<'a> Contrast<'a> {
+    pub fn new(steps: &'a Steps) -> Self {
+        Self { steps, reciprocals: &RECIPROCALS }
+    }
+
+    /// Adds the strengths at the pixels of the run, which lies in row `y`, around which the histogram's windows lie.
+    ///
+    /// Mostly no window holds a level that is near enough, so that there is nothing to compute.
+    #[inline(always)]
+    pub fn add_run(self, run: &Run, y: usize, histogram: &Histogram, out: &mut Strengths) {
+        let columns = run.columns();
+        for tile in columns.start / TILE..=(columns.end - 1) / TILE {
+            if histogram.may_have_neighbours(run.level, tile) {
+                self.add_tile(run, y, tile, histogram, out);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_tile(self, run: &Run, y: usize, tile: usize, histogram: &Histogram, out: &mut Strengths) {
+        let columns = run.columns();
+        let first = columns.start.max(tile * TILE) / GROUP;
+        let end = columns.end.min((tile + 1) * TILE).div_ceil(GROUP);
+        let around = histogram.around(run.level, tile);
+        for group in first..end {
+            let lanes = Lanes { around, at: group * GROUP % TILE };
+            if lanes.any_neighbours() {
+                out.put(y, group, run, &self.strongest(lanes, run.level));
+            }
+        }
+    }
+
+    /// The strength at the columns of a group, as if they were all of this level.
+    #[inline(always)]
+    fn strongest(self, lanes: Lanes<'_>, level: u16) -> [f32; GROUP] {
+        let mut strongest = [0.0f32; GROUP];
+        let middle = lanes.around.len() / 2;
+        let own = lanes.row(middle);
+        for (size, weight) in self.steps.at(level) {
+            let (above, below) = (lanes.row(middle + size), lanes.row(middle - size));
+            // Counts fit 15 bits, of which there is a signed maximum everywhere.
+            let mut other = [0; GROUP];
+            for lane in 0..GROUP {
+                other[lane] = (above[lane] as i16).max(below[lane] as i16) as u16;
+            }
+            if other == [0; GROUP] {
+                continue;
+            }
+            for lane in 0..GROUP {
+                let product = (u32::from(own[lane] * weight) * u32::from(other[lane])) as i32 as f32;
+                let strength = product * self.reciprocals[usize::from(own[lane] + other[lane]) % TABLE];
+                strongest[lane] = if strength > strongest[lane] { strength } else { strongest[lane] };
+            }
+        }
+        strongest
     }
 }
 
-/// The strength at the columns from `x` on, as if they were all of this level.
-#[inline]
-fn contrast(
-    level: u16,
-    x: usize,
-    histogram: &Histogram,
-    steps: &Steps,
-    reciprocals: &[f32; TABLE],
-) -> [f32; READ] {
-    let mut strongest = [0.0f32; READ];
-    let own = histogram.counts(level, 0, x);
-    for (size, weight) in steps.at(level) {
-        let above = histogram.counts(level, size as isize, x);
-        let below = histogram.counts(level, -(size as isize), x);
-        for i in 0..READ {
-            // Counts fit 15 bits, of which there is a signed maximum everywhere.
-            let other = (above[i] as i16).max(below[i] as i16) as u16;
-            let product = (u32::from(own[i] * weight) * u32::from(other)) as i32 as f32;
-            let strength = product * reciprocals[usize::from(own[i] + other) % TABLE];
-            strongest[i] = if strength > strongest[i] { strength } else { strongest[i] };
+/// Counts in the windows around the columns of a group: those of a level in the middle, between its neighbours.
+#[derive(Clone, Copy, Debug)]
+struct Lanes<'a> {
+    around: &'a [Counts],
+    /// Where in a tile the group begins.
+    at: usize,
+}
+
+/// The levels around one for steps of up to 4, which is the default.
+const USUAL: usize = 9;
+
+impl Lanes<'_> {
+    #[inline(always)]
+    fn row(&self, row: usize) -> &[u16; GROUP] {
+        let counts = &self.around[row].0;
+        counts[self.at % TILE..].first_chunk().expect("a tile is made of whole groups")
+    }
+
+    /// Whether any level but the one in the middle occurs.
+    #[inline(always)]
+    fn any_neighbours(&self) -> bool {
+        if let Some(usual) = self.around.as_array::<USUAL>() {
+            let lanes = Lanes { around: usual, at: self.at };
+            lanes.any_beside(USUAL / 2)
+        } else {
+            self.any_beside(self.around.len() / 2)
         }
     }
-    strongest
+
+    #[inline(always)]
+    fn any_beside(&self, middle: usize) -> bool {
+        let mut any = [0; GROUP];
+        for step in 1..=middle {
+            let (above, below) = (self.row(middle + step), self.row(middle - step));
+            for lane in 0..GROUP {
+                any[lane] |= above[lane] | below[lane];
+            }
+        }
+        any != [0; GROUP]
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ impl FlatSums {
     }
 
     /// Begins a picture.
+    #[inline(always)]
     pub fn start(&mut self) {
         self.next = 0;
         self.rows.fill(0);
@@ -33,6 +34,7 @@ impl FlatSums {
     }
 
     /// Adds the flags of the next row; for the last row, `below` is the row itself.
+    #[inline(always)]
     pub fn push(&mut self, row: &[u16], below: &[u16]) {
         let (flags, sums) = self.slot();
         for (sum, flag) in sums.iter_mut().zip(flags.iter()) {
@@ -45,6 +47,7 @@ impl FlatSums {
     }
 
     /// Goes on by one row below the picture, where nothing is flat.
+    #[inline(always)]
     pub fn push_blank(&mut self) {
         let (flags, sums) = self.slot();
         for (sum, flag) in sums.iter_mut().zip(flags.iter_mut()) {
@@ -54,6 +57,7 @@ impl FlatSums {
     }
 
     /// Which pixels are kept in the row that the pushed rows lie around: the one pushed three rows ago.
+    #[inline(always)]
     pub fn mask_row(&self, threshold: u8, out: &mut [u8]) {
         for (out, square) in out.iter_mut().zip(self.sums.windows(SIDE)) {
             let [a, b, c, d, e, f, g] = *square else { continue };
@@ -62,6 +66,7 @@ impl FlatSums {
     }
 
     /// The oldest row's flags and the inner part of the sums.
+    #[inline(always)]
     fn slot(&mut self) -> (&mut [u8], &mut [u8]) {
         let at = self.next;
         self.next = (at + 1) % SIDE;
@@ -81,6 +86,7 @@ pub fn mask_threshold(width: usize, height: usize) -> u8 {
 }
 
 /// 1 where a pixel equals its right and its lower neighbour; the last one has no right neighbour to differ from.
+#[inline(always)]
 fn flat_row(row: &[u16], below: &[u16], out: &mut [u8]) {
     let last = row.len() - 1;
     let (below, out) = (&below[..=last], &mut out[..=last]);

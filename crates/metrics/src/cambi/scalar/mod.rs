@@ -1,4 +1,5 @@
-//! Kernels in plain Rust, a file per stage: rows in, rows out.
+//! Kernels in plain Rust, a file per stage: rows in, rows out. All of it is compiled for each CPU level, as part of
+//! [`Scorer::score`](super::scorer::Scorer::score).
 
 pub mod contrast;
 pub mod histogram;
@@ -6,3 +7,4 @@ pub mod mask;
 pub mod mode;
 pub mod runs;
 pub mod samples;
+pub mod strengths;

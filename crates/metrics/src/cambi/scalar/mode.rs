@@ -3,7 +3,7 @@
 use super::super::steps::NO_LEVEL;
 
 /// The value that occurs at least twice, or else the smallest.
-#[inline]
+#[inline(always)]
 fn mode(a: u16, b: u16, c: u16) -> u16 {
     let smallest = a.min(b).min(c);
     let twice = if b == c { b } else { smallest };
@@ -11,6 +11,7 @@ fn mode(a: u16, b: u16, c: u16) -> u16 {
 }
 
 /// The mode of each sample and its two neighbours in the row; the ends stay.
+#[inline(always)]
 pub fn mode_across(row: &[u16], out: &mut [u16]) {
     let last = row.len() - 1;
     let out = &mut out[..=last];
@@ -22,6 +23,7 @@ pub fn mode_across(row: &[u16], out: &mut [u16]) {
 }
 
 /// The mode of three rows.
+#[inline(always)]
 pub fn mode_down(above: &[u16], row: &[u16], below: &[u16], out: &mut [u16]) {
     for (((out, a), b), c) in out.iter_mut().zip(above).zip(row).zip(below) {
         *out = mode(*a, *b, *c);
@@ -29,6 +31,7 @@ pub fn mode_down(above: &[u16], row: &[u16], below: &[u16], out: &mut [u16]) {
 }
 
 /// Numbers the samples from `base` on; [`NO_LEVEL`] where the mask is 0 or there is no such level.
+#[inline(always)]
 pub fn levels_row(row: &[u16], mask: &[u8], base: u16, levels: u16, out: &mut [u16]) {
     for ((out, sample), mask) in out.iter_mut().zip(row).zip(mask) {
         let level = sample.wrapping_sub(base);
@@ -37,17 +40,14 @@ pub fn levels_row(row: &[u16], mask: &[u8], base: u16, levels: u16, out: &mut [u
 }
 
 /// Every second sample, from the first on.
+#[inline(always)]
 pub fn decimate_row<T: Copy>(row: &[T], out: &mut [T]) {
-    for (out, sample) in out.iter_mut().zip(row.iter().step_by(2)) {
-        *out = *sample;
+    let (pairs, rest) = row.as_chunks::<2>();
+    for (out, pair) in out.iter_mut().zip(pairs) {
+        *out = pair[0];
     }
-}
-
-/// Every second sample of the row at `from`, written to `to`, which is not behind it.
-pub fn decimate_within<T: Copy>(plane: &mut [T], from: usize, to: usize, width: usize) {
-    debug_assert!(to <= from);
-    for x in 0..width.div_ceil(2) {
-        plane[to + x] = plane[from + 2 * x];
+    if let ([sample], Some(out)) = (rest, out.get_mut(pairs.len())) {
+        *out = *sample;
     }
 }
 
@@ -92,11 +92,6 @@ mod tests {
 
     #[test]
     fn decimation_starts_with_the_first() {
-        let mut plane = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-        decimate_within(&mut plane, 5, 0, 5);
-        assert_eq!(plane, [6, 8, 10, 4, 5, 6, 7, 8, 9, 10]);
-        decimate_within(&mut plane, 0, 0, 3);
-        assert_eq!(plane[..2], [6, 10]);
         let mut out = [0; 3];
         decimate_row(&[1, 2, 3, 4, 5], &mut out);
         assert_eq!(out, [1, 3, 5]);

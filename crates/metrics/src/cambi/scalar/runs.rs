@@ -5,8 +5,8 @@
 
 use super::super::steps::NO_LEVEL;
 
-/// Bytes that are looked at together.
-const WORD: usize = 8;
+/// Pixels whose changes are looked at together, a bit each.
+const GROUP: usize = 64;
 
 /// Neighbouring pixels of a row with the same level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub struct Run {
 
 impl Run {
     /// Its columns.
+    #[inline(always)]
     pub fn columns(&self) -> std::ops::Range<usize> {
         let start = usize::from(self.start);
         start..start + usize::from(self.len)
@@ -30,7 +31,6 @@ pub struct RunRows {
     runs: Vec<Run>,
     /// Where the rows end.
     ends: Vec<usize>,
-    pixels: usize,
     /// Where a row's level changes, and its runs: scratch.
     changes: Vec<u8>,
     row: Vec<Run>,
@@ -42,8 +42,7 @@ impl RunRows {
         Self {
             runs: Vec::with_capacity(width * height),
             ends: Vec::with_capacity(height),
-            pixels: 0,
-            changes: vec![0; width.next_multiple_of(WORD)],
+            changes: vec![0; width.next_multiple_of(GROUP)],
             row: vec![Run { level: 0, start: 0, len: 0 }; width + 1],
         }
     }
@@ -52,33 +51,29 @@ impl RunRows {
     pub fn clear(&mut self) {
         self.runs.clear();
         self.ends.clear();
-        self.pixels = 0;
     }
 
     /// Adds the next row.
+    #[inline(always)]
     pub fn push(&mut self, levels: &[u16]) {
-        let changes = &mut self.changes[..levels.len().next_multiple_of(WORD)];
+        let changes = &mut self.changes[..levels.len().next_multiple_of(GROUP)];
         mark_changes(levels, changes);
         let runs = find_runs(levels, changes, &mut self.row);
-        self.pixels += runs.iter().map(|run| usize::from(run.len)).sum::<usize>();
         self.runs.extend_from_slice(runs);
         self.ends.push(self.runs.len());
     }
 
     /// The runs of row `y`; rows below the picture are empty.
+    #[inline(always)]
     pub fn row(&self, y: usize) -> &[Run] {
         let end = |y: usize| self.ends.get(y).copied().unwrap_or(self.runs.len());
         let start = if y == 0 { 0 } else { end(y - 1) };
         &self.runs[start..end(y)]
     }
-
-    /// How many pixels have a level.
-    pub fn pixels(&self) -> usize {
-        self.pixels
-    }
 }
 
 /// 1 where the level differs from the one before.
+#[inline(always)]
 fn mark_changes(levels: &[u16], out: &mut [u8]) {
     out[0] = 0;
     for (out, pair) in out[1..].iter_mut().zip(levels.windows(2)) {
@@ -87,7 +82,8 @@ fn mark_changes(levels: &[u16], out: &mut [u8]) {
     out[levels.len()..].fill(0);
 }
 
-/// `changes` is looked at by words, because most of them are 0. `out` has room for one run per pixel and one more.
+/// `out` has room for one run per pixel and one more.
+#[inline(always)]
 fn find_runs<'a>(levels: &[u16], changes: &[u8], out: &'a mut [Run]) -> &'a [Run] {
     let (mut start, mut found) = (0, 0);
     let mut run_ends_at = |end: usize| {
@@ -96,15 +92,30 @@ fn find_runs<'a>(levels: &[u16], changes: &[u8], out: &'a mut [Run]) -> &'a [Run
         found += usize::from(run.level != NO_LEVEL);
         start = end;
     };
-    for (index, word) in changes.as_chunks::<WORD>().0.iter().enumerate() {
-        let mut left = u64::from_le_bytes(*word);
+    for (index, flags) in changes.as_chunks::<GROUP>().0.iter().enumerate() {
+        let mut left = bits(flags);
         while left != 0 {
-            run_ends_at(index * WORD + left.trailing_zeros() as usize / 8);
+            run_ends_at(index * GROUP + left.trailing_zeros() as usize);
             left &= left - 1;
         }
     }
     run_ends_at(levels.len());
     &out[..found]
+}
+
+/// Flags of 0 and 1 as bits, the first one lowest. Most groups have none.
+#[inline(always)]
+fn bits(flags: &[u8; GROUP]) -> u64 {
+    if *flags == [0; GROUP] {
+        return 0;
+    }
+    let mut bits = 0;
+    for (index, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
+        // Flag i is bit 8i; bit 7 - i of the factor takes it to bit 56 + i, and nothing else reaches the highest byte.
+        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits |= gathered << (8 * index);
+    }
+    bits
 }
 
 #[cfg(test)]
@@ -133,7 +144,6 @@ mod tests {
                     let mut rows = RunRows::new(300, 1);
                     rows.push(&row);
                     assert_eq!(rows.row(0), truth(&row), "{len} {shift}");
-                    assert_eq!(rows.pixels(), row.iter().filter(|l| **l != NO_LEVEL).count());
                 }
             }
         }
@@ -147,6 +157,6 @@ mod tests {
         rows.push(&[1, 2, 2]);
         assert_eq!([0, 1, 2, 3].map(|y| rows.row(y).len()), [1, 0, 2, 0]);
         rows.clear();
-        assert_eq!((rows.row(0).len(), rows.pixels()), (0, 0));
+        assert_eq!(rows.row(0).len(), 0);
     }
 }

@@ -8,24 +8,24 @@ use visus_video::Sample;
 pub struct ToTenBits {
     up: u32,
     down: u32,
-    offset: u32,
 }
 
 impl ToTenBits {
     pub fn from_depth(depth: u8) -> Self {
         let depth = u32::from(depth);
-        let down = depth.saturating_sub(10);
-        Self { up: 10u32.saturating_sub(depth), down, offset: (1 << down) >> 1 }
+        Self { up: 10u32.saturating_sub(depth), down: depth.saturating_sub(10) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn apply<T: Sample>(self, sample: T) -> u16 {
-        let sample: u32 = sample.into();
-        (((sample << self.up) + self.offset) >> self.down) as u16
+        let sample = Into::<u32>::into(sample) as u16;
+        // Half of what is cut off, added one bit before the last is cut: 16 bits are enough.
+        if self.down == 0 { sample << self.up } else { ((sample >> (self.down - 1)) + 1) >> 1 }
     }
 }
 
 /// The row as 10-bit samples.
+#[inline(always)]
 pub fn convert_row<T: Sample>(row: &[T], depth: ToTenBits, out: &mut [u16]) {
     for (out, sample) in out.iter_mut().zip(row) {
         *out = depth.apply(*sample);
@@ -33,6 +33,7 @@ pub fn convert_row<T: Sample>(row: &[T], depth: ToTenBits, out: &mut [u16]) {
 }
 
 /// The samples at the given columns as 10-bit ones.
+#[inline(always)]
 pub fn pick_row<T: Sample>(row: &[T], columns: &[usize], depth: ToTenBits, out: &mut [u16]) {
     for (out, column) in out.iter_mut().zip(columns) {
         *out = depth.apply(row[*column]);
@@ -40,11 +41,13 @@ pub fn pick_row<T: Sample>(row: &[T], columns: &[usize], depth: ToTenBits, out: 
 }
 
 /// All bits that occur in the row: it exceeds a peak of all ones exactly if one of its samples does.
+#[inline(always)]
 pub fn bits_in_row<T: Sample>(row: &[T]) -> u32 {
     row.iter().fold(0, |bits, sample| bits | Into::<u32>::into(*sample))
 }
 
 /// Replaces each sample by the mean of itself and its neighbours to the right, below, and below to the right.
+#[inline(always)]
 pub fn average_rows(row: &mut [u16], below: &[u16]) {
     let last = row.len() - 1;
     let below = &below[..=last];
@@ -55,6 +58,7 @@ pub fn average_rows(row: &mut [u16], below: &[u16]) {
 }
 
 /// The same for the last row, which has none below.
+#[inline(always)]
 pub fn average_last_row(row: &mut [u16]) {
     for x in 0..row.len() - 1 {
         row[x] = (row[x] + row[x + 1]) >> 1;

@@ -2,11 +2,12 @@
 
 use super::super::loader::nearest;
 use super::super::pooling::{Pooling, ordered_sum};
-use super::super::scalar::contrast::contrast_run;
-use super::super::scalar::histogram::{Histogram, READ};
+use super::super::scalar::contrast::Contrast;
+use super::super::scalar::histogram::Histogram;
 use super::super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
 use super::super::scalar::mode::levels_row;
 use super::super::scalar::runs::RunRows;
+use super::super::scalar::strengths::Strengths;
 use super::super::steps::Steps;
 use super::naive::{self, Grid};
 use super::pictures::{KINDS, Lcg, picture};
@@ -79,19 +80,20 @@ fn strengths_by_kernel(image: &Grid<u16>, mask: &Grid<bool>, window: usize, step
         runs.push(&levels);
     }
     let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window);
-    histogram.start(width, window);
-    let mut out = Grid::from_fn(width, height, |_, _| 0.0);
-    for y in 0..height + window / 2 {
+    histogram.start(width);
+    let mut strengths = Strengths::new(width, height);
+    for y in 0..height + window {
         histogram.add(runs.row(y));
         (y >= window).then(|| histogram.remove(runs.row(y - window)));
         let Some(centre) = y.checked_sub(window / 2) else { continue };
         for run in runs.row(centre) {
-            let mut strengths = vec![f32::NAN; usize::from(run.len) + READ];
-            contrast_run(run, &histogram, steps, &mut strengths);
-            let row = &mut out.data[centre * width..][..width];
-            row[run.columns()].copy_from_slice(&strengths[..usize::from(run.len)]);
+            Contrast::new(steps).add_run(run, centre, &histogram, &mut strengths);
         }
     }
+    // It checks that everything that was counted has left again.
+    histogram.start(width);
+    let mut out = Grid::from_fn(width, height, |_, _| 0.0);
+    strengths.spread(width, &mut out.data);
     out
 }
 

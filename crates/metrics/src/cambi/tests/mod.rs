@@ -7,6 +7,7 @@ mod pictures;
 use visus_video::{Chroma, Format, Frame};
 
 use super::luminance::Eotf;
+use crate::simd::level_tests;
 use crate::{Level, Metric, MetricError, Pair, Window, registry};
 use naive::{Grid, Settings};
 use pictures::{KINDS, Kind, picture};
@@ -31,10 +32,19 @@ fn frame(luma: &Grid<u16>, depth: u32) -> Frame {
     frame
 }
 
-/// Scores one pair twice with the same extractor: nothing may be left over from a picture.
 fn scores(given: &str, reference: &Frame, distorted: &Frame) -> Result<Vec<f64>, MetricError> {
+    scores_at(Level::detect(), given, reference, distorted)
+}
+
+/// Scores one pair twice with the same extractor: nothing may be left over from a picture.
+fn scores_at(
+    level: Level,
+    given: &str,
+    reference: &Frame,
+    distorted: &Frame,
+) -> Result<Vec<f64>, MetricError> {
     let metric = build(given)?;
-    let mut extractor = metric.extractor(&(*distorted.format()).into(), Level::Scalar)?;
+    let mut extractor = metric.extractor(&(*distorted.format()).into(), level)?;
     let current = Pair { reference, distorted };
     let mut rows = [vec![0.0; metric.raw_len()], vec![0.0; metric.raw_len()]];
     for (index, raw) in rows.iter_mut().enumerate() {
@@ -128,6 +138,22 @@ fn figures_of_libvmaf() {
     ] {
         let found = score(given, &picture(kind, width, height, depth, seed), depth);
         assert_eq!(found.to_bits(), bits, "{kind:?} {width}x{height} {depth}-bit {given}: {found}");
+    }
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        for (index, kind) in KINDS.into_iter().enumerate() {
+            for (width, height, depth, given) in [
+                (353, 217, 8, ""),
+                (301, 230, 10, "max_log_contrast=4"),
+                (240, 300, 12, "max_log_contrast=0:enc_bitdepth=8"),
+            ] {
+                let luma = frame(&picture(kind, width, height, depth, 20 + index as u32), depth);
+                let truth = scores_at(Level::Scalar, given, &luma, &luma).unwrap();
+                assert_eq!(scores_at(level, given, &luma, &luma).unwrap(), truth, "{kind:?} {given}");
+            }
+        }
     }
 }
 
