@@ -47,11 +47,9 @@ pub type Range = (u64, Option<u64>);
 
 /// Seconds of one processor for a range, or for all of a pair.
 pub fn seconds(shape: Option<Shape>, range: Option<Range>, per_pixel: f64) -> f64 {
-    let known = shape.and_then(|shape| Some((shape, shape.frames)));
     let (from, to) = range.unwrap_or((0, None));
-    let Some((shape, Some(end))) = known.map(|(shape, frames)| (shape, to.or(frames))) else {
-        return UNKNOWN;
-    };
+    let known = shape.and_then(|shape| Some((shape, to.or(shape.frames)?)));
+    let Some((shape, end)) = known else { return UNKNOWN };
     let pixels = (shape.width * shape.height) as f64;
     let scored = pixels * end.saturating_sub(from) as f64 * per_pixel * 1e-9;
     // What precedes a range of encoded video is decoded with it.
