@@ -18,7 +18,7 @@ use crate::{Alone, Extractor, Level, MetricError, Spread, Window};
 /// The kernels of a CPU level, with their scratch.
 #[derive(Debug)]
 enum Kernels {
-    Scalar(Scalar),
+    Scalar(Box<Scalar>),
     #[cfg(target_arch = "aarch64")]
     Neon(Vectors<Neon>),
     #[cfg(target_arch = "x86_64")]
@@ -31,7 +31,7 @@ impl Kernels {
     /// Those of the level, if they suit the plan.
     fn new(plan: &Plan, level: Level) -> Self {
         if !vector::suits(plan) {
-            return Self::Scalar(Scalar::new(plan));
+            return Self::Scalar(Box::new(Scalar::new(plan)));
         }
         let kernels = match level {
             #[cfg(target_arch = "aarch64")]
@@ -42,7 +42,7 @@ impl Kernels {
             Level::Avx512 => Avx512::new(level).map(|lanes| Self::Avx512(Vectors::new(lanes, plan))),
             _ => None,
         };
-        kernels.unwrap_or_else(|| Self::Scalar(Scalar::new(plan)))
+        kernels.unwrap_or_else(|| Self::Scalar(Box::new(Scalar::new(plan))))
     }
 
     /// The scalar kernels do not share a frame.
