@@ -7,7 +7,7 @@
 //!
 //! The table's logarithms were rounded to single precision before they were scaled, which lifts those that lie less than
 //! 2^-10 below a half. The inverses are larger than 2^(-base/2048) by as much, so that the lift costs no operation. The constants
-//! were searched so that all 2^15 results are equal to the table's; a test looks at each of them.
+//! were searched so that all 2^15 results are equal to the table's.
 
 use crate::simd::Vector;
 
