@@ -7,7 +7,7 @@
 //!
 //! The table's logarithms were rounded to single precision before they were scaled, which lifts those that lie less than
 //! 2^-10 below a half. The inverses are larger than 2^(-base/2048) by as much, so that the lift costs no operation. The constants
-//! were searched so that all 2^15 results are equal to the table's.
+//! were searched so that all 2^15 results are equal to the table's; a test looks at each of them.
 
 use crate::simd::Vector;
 
@@ -90,5 +90,32 @@ impl<S: Vector> Log<S> {
             sum = s.fused(x, sum, s.splat_float(*factor));
         }
         [interval, s.bits(s.fused(x, sum, s.look_up(self.rounders, interval)))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vif::log2_table;
+
+    /// The steps of [`Log::parts`], one number at a time: a fused operation rounds once on every machine.
+    fn logarithm(fit: &Fit, float: f32) -> i64 {
+        let step = 2048i64 >> fit.bits;
+        let interval = float.to_bits() >> (23 - fit.bits);
+        let entry = interval as usize & (fit.bases.len() - 1);
+        let x = float.mul_add(f32::from_bits(fit.inverses[entry]), -1.0);
+        let sum = fit.factors.iter().rev().copied().reduce(|sum, factor| x.mul_add(sum, factor)).unwrap();
+        let rounder = ROUND + (f32::from(fit.bases[entry]) - (entry as i64 * step) as f32);
+        let rounded = x.mul_add(sum, rounder).to_bits() as i32 - ORIGIN;
+        i64::from(interval) * step + i64::from(rounded) - 127 * 2048
+    }
+
+    #[test]
+    fn every_logarithm_is_the_tables() {
+        for fit in [&SIXTEEN, &EIGHT] {
+            for (n, expected) in (1u32 << 15..).zip(log2_table()) {
+                assert_eq!(logarithm(fit, n as f32), i64::from(*expected), "{n} with {} bits", fit.bits);
+            }
+        }
     }
 }
