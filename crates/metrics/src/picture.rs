@@ -73,17 +73,23 @@ impl FloatPlane {
     #[inline(always)]
     pub fn load_row(&mut self, plane: PlaneView<'_>, depth: u8, offset: f32, y: usize) {
         assert_eq!((plane.width(), plane.height()), (self.width, self.height), "planes of one size");
-        // The reciprocal of a power of two: multiplying is as exact as dividing.
-        let scale = 1.0 / f32::from(1u16 << (depth - 8));
-        match plane {
-            PlaneView::U8(plane) => load_row(plane.row(y), scale, offset, self.row_mut(y)),
-            PlaneView::U16(plane) => load_row(plane.row(y), scale, offset, self.row_mut(y)),
-        }
+        load_row(plane, depth, offset, y, self.row_mut(y));
+    }
+}
+
+/// Takes the samples of row `y` of a plane, on the 8-bit scale, plus `offset`.
+#[inline(always)]
+pub fn load_row(plane: PlaneView<'_>, depth: u8, offset: f32, y: usize, out: &mut [f32]) {
+    // The reciprocal of a power of two: multiplying is as exact as dividing.
+    let scale = 1.0 / f32::from(1u16 << (depth - 8));
+    match plane {
+        PlaneView::U8(plane) => load_samples(plane.row(y), scale, offset, out),
+        PlaneView::U16(plane) => load_samples(plane.row(y), scale, offset, out),
     }
 }
 
 #[inline(always)]
-fn load_row<T: Sample>(samples: &[T], scale: f32, offset: f32, out: &mut [f32]) {
+fn load_samples<T: Sample>(samples: &[T], scale: f32, offset: f32, out: &mut [f32]) {
     for (out, sample) in out.iter_mut().zip(samples) {
         let sample: f32 = (*sample).into();
         *out = sample * scale + offset;

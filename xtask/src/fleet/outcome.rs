@@ -154,11 +154,15 @@ pub fn seconds(path: &Path) -> Result<f64> {
     children.split_whitespace().map(second).sum()
 }
 
-/// Kills all workers of a plan again and again, until every result is there.
+/// Kills all workers of a plan again and again, until every result is there. On a machine that is too busy for anything to be scored
+/// between two kills, it waits longer.
 pub struct Killer<'a> {
     plan: &'a Path,
     every: Duration,
+    pause: Duration,
     last: Instant,
+    /// Results at the last kill.
+    seen: usize,
     /// Results of a finished plan.
     bundles: usize,
     pub kills: usize,
@@ -169,16 +173,26 @@ impl<'a> Killer<'a> {
         let text = std::fs::read_to_string(plan.join("plan.ndjson"))?;
         let head: Value = serde_json::from_str(text.lines().next().context("a plan has a head")?)?;
         let bundles = head["bundles"].as_u64().context("bundles")? as usize;
-        Ok(Self { plan, every, last: Instant::now(), bundles, kills: 0 })
+        // The first ones soon: a short run would be over.
+        Ok(Self { plan, every, pause: every / 6, last: Instant::now(), seen: 0, bundles, kills: 0 })
     }
 
     /// To be called often.
     pub fn turn(&mut self) -> Result<()> {
-        if self.last.elapsed() < self.every || results(&self.plan.join("results")) >= self.bundles {
+        if self.last.elapsed() < self.pause {
             return Ok(());
         }
-        for worker in workers_of(self.plan)? {
-            self.last = Instant::now();
+        let done = results(&self.plan.join("results"));
+        if done >= self.bundles {
+            return Ok(());
+        }
+        let workers = workers_of(self.plan)?;
+        if workers.is_empty() {
+            return Ok(());
+        }
+        self.pause = if done > self.seen { self.every } else { self.pause * 2 };
+        (self.seen, self.last) = (done, Instant::now());
+        for worker in workers {
             let output = Command::new("kill").args(["-KILL", &worker.to_string()]).output()?;
             self.kills += usize::from(output.status.success());
         }

@@ -69,7 +69,8 @@ fn catalogue() -> (tempfile::TempDir, PathBuf) {
         rows.push(format!("{},{}", reference.display(), distorted.display()));
     }
     rows.push(rows[1].clone());
-    let other = Clip::scene(Format::new(96, 64, Chroma::C420, 8).unwrap(), 5, 1);
+    // One frame cannot be cut: one task is of bad video.
+    let other = Clip::scene(Format::new(96, 64, Chroma::C420, 8).unwrap(), 1, 1);
     let other = y4m(root, "small.y4m", &other);
     rows.push(format!("{},{}", root.join("r0.y4m").display(), other.display()));
     let list = root.join("pairs.csv");
@@ -135,7 +136,8 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
         "{top}"
     );
 
-    let gathered = run(root, &["gather", "plan", "-o", "all.ndjson", "--table", "all.csv"]);
+    let gathered =
+        run(root, &["gather", "plan", "-o", "all.ndjson", "--table", "all.csv", "--failures", "failed.csv"]);
     assert_eq!(gathered.status.code(), Some(1), "one pair cannot be scored: {}", stderr(&gathered));
     let (expected, got) = (batch(root), lines(&root.join("all.ndjson")));
     for (expected, got) in expected.iter().zip(&got) {
@@ -146,6 +148,9 @@ fn killed_workers_lose_nothing_and_score_nothing_twice() {
     let head = table.lines().next().unwrap();
     assert!(head.starts_with("reference,distorted,frames,") && head.contains("vmaf_v0.6.1_mean"), "{head}");
     assert_eq!(table.lines().count(), 6);
+    let failed = std::fs::read_to_string(root.join("failed.csv")).unwrap();
+    assert!(failed.starts_with("row,reference,distorted,error_class,error\n6,"), "{failed}");
+    assert!(failed.contains("small.y4m,not_comparable,") && failed.lines().count() == 2, "{failed}");
     let events = std::fs::read_to_string(root.join("events.ndjson")).unwrap();
     assert!(events.lines().all(|line| serde_json::from_str::<Value>(line).unwrap()["time"].is_number()));
     let metrics = std::fs::read_to_string(root.join("visus.prom")).unwrap();

@@ -10,7 +10,9 @@ use visus_video::{Plane, PlaneView, Sample};
 use super::geometry::{Geometry, half};
 use super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
 use super::scalar::mode::decimate_row;
-use super::scalar::samples::{ToTenBits, average_last_row, average_rows, bits_in_row, convert_row, pick_row};
+use super::scalar::samples::{
+    ToTenBits, average_last_row, average_rows, bits_in_row, convert_row, pick_row, sum_rows,
+};
 
 /// A sample is larger than its bit depth allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl Loader {
             plane.rows().try_for_each(|row| self.check(row))?;
         }
         self.flat_sums.start();
-        if self.undither {
+        if self.undither && !self.sums_bytes() {
             self.convert_ahead(plane, 0)?;
         }
         let height = self.geometry.height;
@@ -137,14 +139,28 @@ impl Loader {
         out(row, mask);
     }
 
+    /// Whether bytes are averaged without being converted first.
+    #[inline(always)]
+    fn sums_bytes(&self) -> bool {
+        self.undither && self.resampling.is_none() && self.to_ten_bits.is_from_bytes()
+    }
+
     /// Puts row `y` of the scored picture into the ring.
     #[inline(always)]
     fn next_row<T: Sample>(&mut self, plane: Plane<'_, T>, y: usize) -> Result<(), AbovePeak> {
+        let last = y + 1 == self.geometry.height;
+        if self.sums_bytes() && !last {
+            sum_rows(plane.row(y), plane.row(y + 1), &mut self.rows[y % RING]);
+            return Ok(());
+        }
+        if self.sums_bytes() {
+            self.convert_ahead(plane, y)?;
+        }
         if !self.undither {
             self.convert_ahead(plane, y)?;
         }
         mem::swap(&mut self.rows[y % RING], &mut self.ahead);
-        if self.undither && y + 1 < self.geometry.height {
+        if self.undither && !last {
             self.convert_ahead(plane, y + 1)?;
             average_rows(&mut self.rows[y % RING], &self.ahead);
         } else if self.undither {

@@ -9,68 +9,59 @@ use crate::resize::{self, Method, Resizer};
 use crate::simd::Target;
 use crate::{Extractor, MetricError, Window};
 
-/// Samples are centred on zero.
-const OFFSET: f32 = -128.0;
-
-/// A plane after the blur, and at half size if that counts as well.
-#[derive(Debug)]
-struct Blurred {
-    full: FloatPlane,
-    half: Option<FloatPlane>,
-}
-
 /// One plane of the reference through time.
 #[derive(Debug)]
 struct Track {
     plane: usize,
-    /// None where the filter has one tap only.
-    blur: Option<Blur>,
-    halve: Option<Resizer>,
-    loaded: FloatPlane,
-    previous: Blurred,
-    current: Blurred,
+    blur: Blur,
+    /// The latest plane after the blur.
+    full: FloatPlane,
+    half: Option<Half>,
+}
+
+/// The blurred plane at half size, where that counts as well.
+#[derive(Debug)]
+struct Half {
+    resizer: Resizer,
+    previous: FloatPlane,
+    current: FloatPlane,
+}
+
+impl Half {
+    fn new(size: (usize, usize)) -> Self {
+        let half = (resize::scaled(size.0, 0.5), resize::scaled(size.1, 0.5));
+        let plane = || FloatPlane::new(half.0, half.1);
+        let resizer = Resizer::new(Method::Bilinear, size, half);
+        Self { resizer, previous: plane(), current: plane() }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, full: &FloatPlane) -> f32 {
+        std::mem::swap(&mut self.previous, &mut self.current);
+        self.resizer.resize(full, &mut self.current);
+        scalar::mean_difference(&self.previous, &self.current)
+    }
 }
 
 impl Track {
     fn new(settings: &Settings, format: &Format, plane: usize) -> Self {
         let (width, height) = format.plane_size(plane);
-        let half = (resize::scaled(width, 0.5), resize::scaled(height, 0.5));
-        let blurred = || Blurred {
-            full: FloatPlane::new(width, height),
-            half: settings.add_scale1.then(|| FloatPlane::new(half.0, half.1)),
-        };
         Self {
             plane,
-            blur: (settings.taps.len() > 1).then(|| Blur::new(width, settings.taps)),
-            halve: settings.add_scale1.then(|| Resizer::new(Method::Bilinear, (width, height), half)),
-            loaded: FloatPlane::new(width, height),
-            previous: blurred(),
-            current: blurred(),
+            blur: Blur::new(width, settings.taps),
+            full: FloatPlane::new(width, height),
+            half: settings.add_scale1.then(|| Half::new((width, height))),
         }
     }
 
-    /// Makes `current` from a frame; what it was before becomes `previous`.
+    /// Goes on to a frame. Returns how far it is from the one before.
     #[inline(always)]
-    fn advance(&mut self, frame: &Frame) {
-        std::mem::swap(&mut self.previous, &mut self.current);
-        let (plane, depth) = (frame.plane(self.plane), frame.format().depth());
-        if let Some(blur) = &mut self.blur {
-            self.loaded.load(plane, depth, OFFSET);
-            scalar::blur(&self.loaded, blur, &mut self.current.full);
-        } else {
-            self.current.full.load(plane, depth, OFFSET);
-        }
-        if let (Some(resizer), Some(half)) = (&mut self.halve, &mut self.current.half) {
-            resizer.resize(&self.current.full, half);
-        }
-    }
-
-    #[inline(always)]
-    fn difference(&self) -> f32 {
-        let full = scalar::mean_difference(&self.previous.full, &self.current.full);
-        match (&self.previous.half, &self.current.half) {
-            (Some(previous), Some(current)) => full + scalar::mean_difference(previous, current),
-            _ => full,
+    fn advance(&mut self, frame: &Frame) -> f32 {
+        let depth = frame.format().depth();
+        let full = self.blur.advance(frame.plane(self.plane), depth, &mut self.full);
+        match &mut self.half {
+            Some(half) => full + half.advance(&self.full),
+            None => full,
         }
     }
 }
@@ -78,7 +69,7 @@ impl Track {
 #[derive(Debug)]
 pub struct FloatMotionExtractor {
     tracks: Vec<Track>,
-    /// The frame that the tracks' `current` planes were made from, so that frames in order are blurred once.
+    /// The frame that the tracks' planes were made from, so that frames in order are blurred once.
     held: Option<u64>,
     target: Target,
 }
@@ -90,25 +81,14 @@ impl FloatMotionExtractor {
         Self { tracks, held: None, target }
     }
 
-    fn advance(&mut self, frame: &Frame) {
-        self.target.run(
-            #[inline(always)]
-            || {
-                for track in &mut self.tracks {
-                    track.advance(frame);
-                }
-            },
-        );
-    }
-
-    /// The sum of the tracks' differences.
-    fn difference(&self) -> f64 {
+    /// Goes on to a frame. Returns the sum of the tracks' differences to the one before.
+    fn advance(&mut self, frame: &Frame) -> f64 {
         self.target.run(
             #[inline(always)]
             || {
                 let mut sum = 0.0;
-                for track in &self.tracks {
-                    sum += f64::from(track.difference());
+                for track in &mut self.tracks {
+                    sum += f64::from(track.advance(frame));
                 }
                 sum
             },
@@ -123,9 +103,8 @@ impl Extractor for FloatMotionExtractor {
             if self.held.is_none_or(|held| held + 1 != window.index) {
                 self.advance(previous.reference);
             }
-            self.advance(window.current.reference);
+            raw[0] = self.advance(window.current.reference);
             self.held = Some(window.index);
-            raw[0] = self.difference();
         }
         Ok(())
     }

@@ -1,46 +1,112 @@
 //! The kernels: blur, and the mean absolute difference of two planes, in plain Rust that is compiled for each level.
+//!
+//! Rows are blurred as they are read, compared with the same rows of the picture before, and take their place, so that
+//! one plane of floats is all that goes through memory.
 
-use crate::picture::FloatPlane;
-use crate::separable::{self, MirroredRow};
+use visus_video::PlaneView;
 
-/// Taps and row memory of the blur.
+use crate::picture::{self, FloatPlane};
+use crate::separable::{self, MirroredRow, mirror};
+
+/// Samples are centred on zero.
+const OFFSET: f32 = -128.0;
+
+/// Rows whose sums are formed side by side. The order within a row is fixed, so that an addition must wait for the one
+/// before it; other rows fill the wait.
+const ROWS: usize = 8;
+
+/// Taps of the blur, and memory for the rows that it looks at.
 #[derive(Clone, Debug)]
 pub struct Blur {
     taps: &'static [f32],
+    /// As many of the latest rows as there are taps, in a ring, rows padded to whole blocks.
+    ring: Vec<f32>,
     starts: Vec<usize>,
+    stride: usize,
+    width: usize,
     column: MirroredRow,
     row: Vec<f32>,
+    /// Absolute differences to the plane before, of [`ROWS`] rows.
+    differences: Vec<f32>,
 }
 
 impl Blur {
     /// For planes of `width`. Precondition: both sides are longer than half of the taps.
     pub fn new(width: usize, taps: &'static [f32]) -> Self {
+        let stride = separable::padded(width);
         Self {
             taps,
+            ring: vec![0.0; taps.len() * stride],
             starts: vec![0; taps.len()],
+            stride,
+            width,
             column: MirroredRow::new(width, taps.len()),
-            row: vec![0.0; separable::padded(width)],
+            row: vec![0.0; stride],
+            differences: vec![0.0; ROWS * stride],
         }
     }
-}
 
-/// Blurs a plane, columns first.
-#[inline(always)]
-pub fn blur(source: &FloatPlane, scratch: &mut Blur, out: &mut FloatPlane) {
-    let width = source.width();
-    for y in 0..source.height() {
-        separable::row_starts(source, y, &mut scratch.starts);
-        let column = scratch.column.values_mut();
-        separable::filter_columns(scratch.taps, source.data(), &scratch.starts, column);
-        scratch.column.reflect();
-        scratch.column.filter(scratch.taps, &mut scratch.row);
-        out.row_mut(y).copy_from_slice(&scratch.row[..width]);
+    /// Puts a plane, blurred, in the place of the one that is held. Returns the mean absolute difference of the two: sums
+    /// run along a row, then over rows, in `f32`.
+    #[inline(always)]
+    pub fn advance(&mut self, plane: PlaneView<'_>, depth: u8, held: &mut FloatPlane) -> f32 {
+        let (width, height, reach) = (self.width, held.height(), self.taps.len() / 2);
+        let (mut sum, mut ready) = (0.0f32, 0);
+        for first in (0..height).step_by(ROWS) {
+            let count = ROWS.min(height - first);
+            for index in 0..count {
+                let y = first + index;
+                let needed = (y + reach + 1).min(height);
+                for row in ready..needed {
+                    let start = row % self.taps.len() * self.stride;
+                    picture::load_row(plane, depth, OFFSET, row, &mut self.ring[start..][..width]);
+                }
+                ready = needed;
+                self.blur_row(y, height);
+                self.exchange(index, held.padded_row_mut(y));
+            }
+            for row in &self.row_sums()[..count] {
+                sum += row;
+            }
+        }
+        sum / (width * height) as f32
+    }
+
+    /// Row `y` of the blurred plane, columns first.
+    #[inline(always)]
+    fn blur_row(&mut self, y: usize, height: usize) {
+        let first = y as isize - (self.taps.len() / 2) as isize;
+        for (start, row) in self.starts.iter_mut().zip(first..) {
+            *start = mirror(row, height) % self.taps.len() * self.stride;
+        }
+        separable::filter_columns(self.taps, &self.ring, &self.starts, self.column.values_mut());
+        self.column.reflect();
+        self.column.filter(self.taps, &mut self.row);
+    }
+
+    /// Keeps the absolute differences to a held row, in whose place the new one comes.
+    #[inline(always)]
+    fn exchange(&mut self, index: usize, held: &mut [f32]) {
+        let differences = &mut self.differences[index * self.stride..][..self.stride];
+        for ((difference, old), new) in differences.iter_mut().zip(&*held).zip(&self.row) {
+            *difference = (old - new).abs();
+        }
+        held.copy_from_slice(&self.row);
+    }
+
+    #[inline(always)]
+    fn row_sums(&self) -> [f32; ROWS] {
+        let rows: [&[f32]; ROWS] =
+            std::array::from_fn(|row| &self.differences[row * self.stride..][..self.width]);
+        let mut sums = [0.0f32; ROWS];
+        for x in 0..self.width {
+            for row in 0..ROWS {
+                sums[row] += rows[row][x];
+            }
+        }
+        sums
     }
 }
-
-/// Rows whose sums are formed side by side. The order within a row is fixed, so that an addition must wait for the one
-/// before it; other rows fill the wait.
-const ROWS: usize = 4;
 
 /// The mean absolute difference of two planes of one size. Sums run along a row, then over rows, in `f32`.
 #[inline(always)]

@@ -108,7 +108,6 @@ impl Vector for Avx2 {
         float(bits: __m256i) -> __m256 { _mm256_castsi256_ps(bits) }
         bits(float: __m256) -> __m256i { _mm256_castps_si256(float) }
         splat_float(value: f32) -> __m256 { _mm256_set1_ps(value) }
-        add_float(a: __m256, b: __m256) -> __m256 { _mm256_add_ps(a, b) }
         fused(a: __m256, b: __m256, c: __m256) -> __m256 { _mm256_fmadd_ps(a, b, c) }
 
         load_half(values: &[i32], at: usize) -> __m128i { x86::load128(values, at) }

@@ -111,7 +111,6 @@ impl Vector for Avx512 {
         float(bits: __m512i) -> __m512 { _mm512_castsi512_ps(bits) }
         bits(float: __m512) -> __m512i { _mm512_castps_si512(float) }
         splat_float(value: f32) -> __m512 { _mm512_set1_ps(value) }
-        add_float(a: __m512, b: __m512) -> __m512 { _mm512_add_ps(a, b) }
         fused(a: __m512, b: __m512, c: __m512) -> __m512 { _mm512_fmadd_ps(a, b, c) }
 
         load_half(values: &[i32], at: usize) -> __m256i { x86::load256(values, at) }

@@ -227,7 +227,6 @@ impl Vector for Neon {
         float(bits: Int) -> float32x4_t { vreinterpretq_f32_s32(bits) }
         bits(float: float32x4_t) -> Int { vreinterpretq_s32_f32(float) }
         splat_float(value: f32) -> float32x4_t { vdupq_n_f32(value) }
-        add_float(a: float32x4_t, b: float32x4_t) -> float32x4_t { vaddq_f32(a, b) }
         fused(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t { vfmaq_f32(c, a, b) }
 
         load_half(values: &[i32], at: usize) -> int32x2_t { vreinterpret_s32_u8(load_half(values, at)) }

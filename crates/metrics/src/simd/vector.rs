@@ -123,7 +123,6 @@ pub trait Vector: Copy + Debug + Send + 'static {
     fn float(self, bits: Self::Int) -> Self::Float;
     fn bits(self, float: Self::Float) -> Self::Int;
     fn splat_float(self, value: f32) -> Self::Float;
-    fn add_float(self, a: Self::Float, b: Self::Float) -> Self::Float;
     /// `a·b + c`, rounded once.
     fn fused(self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
 

@@ -3,8 +3,9 @@
 use visus_video::{Chroma, Format, Frame};
 
 use super::{CHROMA, TEMPORAL};
+use crate::simd::level_tests;
 use crate::testing::{self, Noise};
-use crate::{Info, Level, Metric, MetricError, registry};
+use crate::{Info, Level, Metric, MetricError, Pair, Window, registry};
 
 fn build(name: &str, options: &str) -> Result<Box<dyn Metric>, MetricError> {
     let pairs = options.split(':').filter_map(|pair| pair.split_once('='));
@@ -51,6 +52,39 @@ fn temporal_scores_are_libvmafs() {
         let format = format(208, height, Chroma::C420, depth);
         assert_eq!(last_bits(&TEMPORAL, options, format, 2), [expected], "{format} {options}");
     }
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let scaled = "speed_prescale=0.9:speed_prescale_method=bilinear";
+        for (name, options, frames) in
+            [("speed_chroma", "", 1), ("speed_chroma", scaled, 1), ("speed_temporal", "", 2)]
+        {
+            for depth in [8, 10] {
+                let clips = testing::clips(format(645, 560, Chroma::C420, depth), frames);
+                let [truth, found] = [Level::Scalar, level].map(|level| raw(level, name, options, &clips));
+                assert_eq!(found, truth, "{name} {options} {depth}-bit");
+            }
+        }
+    }
+}
+
+/// The raw numbers of the last frame, as bits.
+fn raw(level: Level, name: &str, options: &str, clips: &(Vec<Frame>, Vec<Frame>)) -> Vec<u64> {
+    let metric = build(name, options).unwrap();
+    let mut extractor = metric.extractor(&(*clips.0[0].format()).into(), level).unwrap();
+    let last = clips.0.len() - 1;
+    let pair = |at: usize| Pair { reference: &clips.0[at], distorted: &clips.1[at] };
+    let window = Window {
+        index: last as u64,
+        current: pair(last),
+        previous: last.checked_sub(1).map(pair),
+        before_previous: None,
+    };
+    let mut raw = vec![0.0; metric.raw_len()];
+    extractor.extract(&window, &mut raw).unwrap();
+    assert_ne!(raw[0], 0.0, "nothing was compared");
+    raw.into_iter().map(f64::to_bits).collect()
 }
 
 #[test]

@@ -2,8 +2,12 @@
 //!
 //! A vector has no cheap way to read a table of 2^15 entries, but it can look up a handful. The leading bits of the
 //! mantissa choose an interval; `x = mantissa · inverse - 1` is small there, `inverse` being close to 2^(-base/2048),
-//! and `base + 2048·log2(1 + x)` is a short polynomial away. Adding 1.5 · 2^23 rounds it to an integer in the low bits.
-//! The constants were searched so that all 2^15 results are equal to the table's; a test looks at each of them.
+//! and `base + 2048·log2(1 + x)` is a short polynomial away. Its last multiplication adds 1.5 · 2^23 as well, which rounds
+//! the sum to an integer in the low bits.
+//!
+//! The table's logarithms were rounded to single precision before they were scaled, which lifts those that lie less than
+//! 2^-10 below a half. The inverses are larger than 2^(-base/2048) by as much, so that the lift costs no operation. The constants
+//! were searched so that all 2^15 results are equal to the table's; a test looks at each of them.
 
 use crate::simd::Vector;
 
@@ -12,9 +16,6 @@ const ROUND: f32 = 12_582_912.0;
 
 /// What the second part holds beside the logarithm.
 pub const ORIGIN: i32 = ROUND.to_bits() as i32;
-
-/// The table's logarithms were rounded to single precision first, which lifts those that lie this little below a half.
-const LIFT: f32 = 1.0 / 1024.0;
 
 struct Fit {
     /// Bits of the mantissa that choose the interval.
@@ -28,24 +29,24 @@ struct Fit {
 const SIXTEEN: Fit = Fit {
     bits: 4,
     inverses: &[
-        0x3f77502d, 0x3f6a09ff, 0x3f5d6707, 0x3f522881, 0x3f47d2aa, 0x3f3e82d1, 0x3f361059, 0x3f2e4934,
-        0x3f272df2, 0x3f20a265, 0x3f1a8096, 0x3f14f4f0, 0x3f0fb523, 0x3f0abcba, 0x3f064d4a, 0x3f020d6a,
+        0x3f781158, 0x3f6a0a04, 0x3f5d670b, 0x3f51cd8e, 0x3f47d2aa, 0x3f3e82d3, 0x3f36105c, 0x3f2e4938,
+        0x3f272df5, 0x3f20a269, 0x3f1a8dfd, 0x3f14f4f2, 0x3f0fb525, 0x3f0ad4ca, 0x3f064d4c, 0x3f020d6d,
     ],
-    bases: &[102, 265, 429, 583, 732, 873, 1007, 1136, 1259, 1377, 1492, 1600, 1706, 1810, 1906, 2001],
-    factors: &[f32::from_bits(0x4538aa3b), f32::from_bits(0xc4b8be70), f32::from_bits(0x4476636b)],
+    bases: &[93, 265, 429, 588, 732, 873, 1007, 1136, 1259, 1377, 1491, 1600, 1706, 1808, 1906, 2001],
+    factors: &[f32::from_bits(0x4538aa3b), f32::from_bits(0xc4b8bc8c), f32::from_bits(0x4475a631)],
 };
 
 const EIGHT: Fit = Fit {
     bits: 3,
     inverses: &[
-        0x3f70dea8, 0x3f578fa5, 0x3f431411, 0x3f320ac4, 0x3f23d19c, 0x3f17a722, 0x3f0d3f92, 0x3f042341,
+        0x3f70f38d, 0x3f578faa, 0x3f431414, 0x3f321a34, 0x3f23d19f, 0x3f17a725, 0x3f0d3f95, 0x3f042344,
     ],
-    bases: &[180, 508, 803, 1073, 1319, 1547, 1757, 1954],
+    bases: &[179, 508, 803, 1072, 1319, 1547, 1757, 1954],
     factors: &[
         f32::from_bits(0x4538aa35),
-        f32::from_bits(0xc4b8aa21),
+        f32::from_bits(0xc4b8a990),
         f32::from_bits(0x4476e526),
-        f32::from_bits(0xc4395e5f),
+        f32::from_bits(0xc438d002),
     ],
 };
 
@@ -88,7 +89,6 @@ impl<S: Vector> Log<S> {
         for factor in fit.factors[..fit.factors.len() - 1].iter().rev() {
             sum = s.fused(x, sum, s.splat_float(*factor));
         }
-        sum = s.fused(x, sum, s.splat_float(LIFT));
-        [interval, s.bits(s.add_float(sum, s.look_up(self.rounders, interval)))]
+        [interval, s.bits(s.fused(x, sum, s.look_up(self.rounders, interval)))]
     }
 }

@@ -6,7 +6,7 @@ use visus_video::{Format, Plane, Sample};
 
 use super::layout::{Layout, part};
 use super::scalar::{
-    GroupColumns, first_difference, first_group_difference, high_pass, second_difference,
+    GroupColumns, add_high_pass, first_difference, first_group_difference, second_difference,
     second_group_difference, squared_error,
 };
 use super::weights::{TINY_BLOCK, smooth, weight};
@@ -29,12 +29,16 @@ pub struct History<'a, T> {
 #[derive(Clone, Debug)]
 pub struct Measure {
     layout: Layout,
+    /// Columns of the blocks, in luma and in chroma.
+    across: [Vec<Range<usize>>; 2],
     chroma_shifts: (u32, u32),
     weights: Vec<f64>,
     /// Sums for the blocks of one row.
     spatial: Vec<u64>,
     temporal: Vec<u64>,
     errors: Vec<u64>,
+    /// Spatial activity of the columns in one row of blocks.
+    activity: Vec<u32>,
     groups: GroupColumns,
 }
 
@@ -42,18 +46,26 @@ impl Measure {
     pub fn new(format: &Format) -> Self {
         let layout = Layout::new(format);
         let sums = || vec![0; layout.columns];
+        let chroma_shifts = format.chroma().shifts();
+        let across = [(0, 0), (format.planes() - 1, chroma_shifts.0)].map(|(plane, shift)| {
+            let width = format.plane_size(plane).0;
+            (0..layout.columns).map(|column| part(column, layout.block >> shift, width)).collect()
+        });
         Self {
             layout,
-            chroma_shifts: format.chroma().shifts(),
+            across,
+            chroma_shifts,
             weights: vec![0.0; layout.columns * layout.rows],
             spatial: sums(),
             temporal: sums(),
             errors: sums(),
+            activity: vec![0; layout.width],
             groups: GroupColumns::new(layout.width),
         }
     }
 
     /// Finds the weights of all blocks.
+    #[inline(always)]
     pub fn weigh<'a, T: Sample>(&mut self, source: Plane<'a, T>, history: &History<'a, T>) {
         for row in 0..self.layout.rows {
             self.add_spatial_activity(source, row);
@@ -78,27 +90,30 @@ impl Measure {
         weight(spatial + self.temporal[column] as f64 / pixels as f64, layout)
     }
 
+    #[inline(always)]
     fn add_spatial_activity<T: Sample>(&mut self, source: Plane<'_, T>, row: usize) {
         self.spatial.fill(0);
         let down = self.layout.active_down(row);
         if self.layout.grouped {
-            down.step_by(2).for_each(|y| self.add_grouped_row(source, y));
+            for y in down.step_by(2) {
+                self.add_grouped_row(source, y);
+            }
         } else {
-            down.for_each(|y| self.add_plain_row(source, y));
-        }
-    }
-
-    fn add_plain_row<T: Sample>(&mut self, source: Plane<'_, T>, y: usize) {
-        for (column, sum) in self.spatial.iter_mut().enumerate() {
-            let across = self.layout.active_across(column);
-            if !across.is_empty() {
-                let part = |y: usize| &source.row(y)[across.start - 1..across.end + 1];
-                *sum += high_pass(part(y - 1), part(y), part(y + 1));
+            self.activity.fill(0);
+            for y in down {
+                let [above, row, below] = [y - 1, y, y + 1].map(|y| source.row(y));
+                add_high_pass(above, row, below, &mut self.activity);
+            }
+            for (column, sum) in self.spatial.iter_mut().enumerate() {
+                for activity in &self.activity[self.layout.active_across(column)] {
+                    *sum += u64::from(*activity);
+                }
             }
         }
     }
 
     /// Below the picture its last row is repeated.
+    #[inline(always)]
     fn add_grouped_row<T: Sample>(&mut self, source: Plane<'_, T>, y: usize) {
         let last = self.layout.height - 1;
         self.groups.fill([0, 1, 2, 3, 4, 5].map(|i| source.row((y + i - 2).min(last))));
@@ -110,6 +125,7 @@ impl Measure {
         }
     }
 
+    #[inline(always)]
     fn add_temporal_activity<'a, T: Sample>(
         &mut self,
         source: Plane<'a, T>,
@@ -119,8 +135,8 @@ impl Measure {
         self.temporal.fill(0);
         let (down, step) = (self.layout.down(row), if self.layout.grouped { 2 } else { 1 });
         for y in down.step_by(step) {
-            for (column, sum) in self.temporal.iter_mut().enumerate() {
-                let across = self.layout.across(column);
+            for (across, sum) in self.across[0].iter().zip(&mut self.temporal) {
+                let across = across.clone();
                 let change = if self.layout.grouped {
                     grouped_change(source, history, y, across)
                 } else {
@@ -133,16 +149,19 @@ impl Measure {
 
     /// The weighted sum of squared errors of a plane, its root taken. Pictures that are too small for blocks are not
     /// weighted.
+    #[inline(always)]
     pub fn error<T: Sample>(&mut self, plane: usize, source: Plane<'_, T>, distorted: Plane<'_, T>) -> f64 {
         if self.layout.block == 0 {
-            let sum: u64 = source.rows().zip(distorted.rows()).map(|(a, b)| squared_error(a, b)).sum();
+            let mut sum = 0;
+            for y in 0..source.height() {
+                sum += squared_error(source.row(y), distorted.row(y));
+            }
             return (sum as f64).sqrt();
         }
-        let (across, down) = if plane == 0 { (0, 0) } else { self.chroma_shifts };
-        let block = (self.layout.block >> across, self.layout.block >> down);
+        let block = self.layout.block >> if plane == 0 { 0 } else { self.chroma_shifts.1 };
         let mut sum = 0.0;
         for row in 0..self.layout.rows {
-            self.add_errors(source, distorted, part(row, block.1, source.height()), block.0);
+            self.add_errors(source, distorted, part(row, block, source.height()), plane.min(1));
             let weights = &self.weights[row * self.layout.columns..];
             for (error, weight) in self.errors.iter().zip(weights) {
                 sum += *error as f64 * weight;
@@ -152,24 +171,26 @@ impl Measure {
         ((sum * self.layout.average_activity + 0.5) as u64 as f64).sqrt()
     }
 
-    /// Finds the squared errors of a row of blocks.
+    /// Finds the squared errors of a row of blocks; `kind` is 0 for luma, 1 for chroma.
+    #[inline(always)]
     fn add_errors<T: Sample>(
         &mut self,
         source: Plane<'_, T>,
         distorted: Plane<'_, T>,
         down: Range<usize>,
-        block: usize,
+        kind: usize,
     ) {
         self.errors.fill(0);
         for y in down {
-            for (column, sum) in self.errors.iter_mut().enumerate() {
-                let across = part(column, block, source.width());
-                *sum += squared_error(&source.row(y)[across.clone()], &distorted.row(y)[across]);
+            let (source, distorted) = (source.row(y), distorted.row(y));
+            for (across, sum) in self.across[kind].iter().zip(&mut self.errors) {
+                *sum += squared_error(&source[across.clone()], &distorted[across.clone()]);
             }
         }
     }
 }
 
+#[inline(always)]
 fn plain_change<'a, T: Sample>(
     source: Plane<'a, T>,
     history: &History<'a, T>,
@@ -184,6 +205,7 @@ fn plain_change<'a, T: Sample>(
 }
 
 /// The same for the groups that begin in row `y`. Below the picture its last row is repeated.
+#[inline(always)]
 fn grouped_change<'a, T: Sample>(
     source: Plane<'a, T>,
     history: &History<'a, T>,

@@ -24,6 +24,7 @@ mod weights;
 use visus_video::{Format, Frame, PlaneView};
 
 use crate::math::log10;
+use crate::simd::Target;
 use crate::{
     Appears, ClipInfo, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
     Options, Pair, Window,
@@ -92,7 +93,7 @@ impl Metric for Xpsnr {
         Needs { history: if slow { 1 } else { 2 }, every_frame: false }
     }
 
-    fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {
+    fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
         let format = &clip.format;
         let (width, height) = format.plane_size(format.planes() - 1);
         if width == 0 || height == 0 {
@@ -100,6 +101,7 @@ impl Metric for Xpsnr {
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
         Ok(Box::new(XpsnrExtractor {
+            target: Target::new(level),
             measure: Measure::new(format),
             black: Frame::new(*format),
             second_differences: self.second_differences(clip),
@@ -114,6 +116,7 @@ impl Metric for Xpsnr {
 /// Gives the root of the weighted squared errors of each plane.
 #[derive(Debug)]
 struct XpsnrExtractor {
+    target: Target,
     measure: Measure,
     /// Stands for the pictures before the first one.
     black: Frame,
@@ -122,6 +125,17 @@ struct XpsnrExtractor {
 
 impl Extractor for XpsnrExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.target.run(
+            #[inline(always)]
+            || self.measure(window, raw),
+        );
+        Ok(())
+    }
+}
+
+impl XpsnrExtractor {
+    #[inline(always)]
+    fn measure(&mut self, window: &Window<'_>, raw: &mut [f64]) {
         let before = source_luma(window.previous, &self.black);
         let earlier = source_luma(window.before_previous, &self.black);
         let (source, distorted) = (window.current.reference, window.current.distorted);
@@ -147,7 +161,6 @@ impl Extractor for XpsnrExtractor {
                 _ => unreachable!("the pictures of a run have one format"),
             };
         }
-        Ok(())
     }
 }
 

@@ -2,6 +2,9 @@
 
 use visus_video::{Chroma, Format, Frame};
 
+use super::INFO;
+use crate::simd::level_tests;
+use crate::testing;
 use crate::{ClipInfo, Emit, Level, Metric, Pair, Window, registry};
 
 /// The generator `x = x * 1664525 + 1013904223`, of which the upper half is used.
@@ -83,6 +86,16 @@ fn build(rate: &str) -> Box<dyn Metric> {
 
 fn run(rate: &str, reference: &[Frame], distorted: &[Frame]) -> Scores {
     scores_of(&*build(rate), None, reference, distorted)
+}
+
+level_tests! {
+    fn every_level_gives_the_same_bits(level) {
+        let formats = [(97, 61, 8), (131, 70, 10), (44, 45, 8), (300, 161, 16), (2100, 1130, 8)]
+            .map(|(width, height, depth)| testing::format(width, height, Chroma::C420, depth));
+        for options in [&[][..], &[("frame_rate", "60")][..]] {
+            testing::assert_as_scalar(level, &INFO, options, &formats);
+        }
+    }
 }
 
 fn scores_of(

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::cost::Range;
+
 /// A bundle of cheap tasks costs about this many seconds of one core: what a worker loses when it is killed.
 pub const WORTH: f64 = 0.25;
 /// The most tasks of a bundle.
@@ -58,7 +60,7 @@ pub struct Task {
     pub reference: Value,
     pub distorted: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<(u64, Option<u64>)>,
+    pub range: Option<Range>,
     /// Estimated seconds of one core.
     pub cost: f64,
 }

@@ -11,6 +11,9 @@ use crate::visus::demo::made;
 /// Processor time for decoding both videos, in nanoseconds per pixel of one: H.264 at 1080p with ffmpeg, two decoders.
 const DECODING: f64 = 7.0;
 
+/// A piece of a long pair costs about this many seconds, unless the user says otherwise.
+pub const PIECE: f64 = 60.0;
+
 /// What a pair costs whatever its length, in seconds: opening it, preparing the metrics, writing the result.
 const EACH: f64 = 0.0015;
 
@@ -39,20 +42,33 @@ pub fn measure(selection: &Selection) -> Result<f64> {
     Ok(best * 1e9 / (width * height) as f64 / frames as f64)
 }
 
-/// Seconds of one processor for so many frames, or for all of them.
-pub fn seconds(shape: Option<Shape>, frames: Option<u64>, per_pixel: f64) -> f64 {
-    let known = shape.and_then(|shape| Some((shape, frames.or(shape.frames)?)));
-    let Some((shape, frames)) = known else { return UNKNOWN };
-    let (each, decoding) = if shape.is_encoded { (EACH + EACH_ENCODED, DECODING) } else { (EACH, 0.0) };
-    let per_pixel = per_pixel + decoding;
-    each + (shape.width * shape.height) as f64 * frames as f64 * per_pixel * 1e-9
+/// A range of frames; without an end, all that follow.
+pub type Range = (u64, Option<u64>);
+
+/// Seconds of one processor for a range, or for all of a pair.
+pub fn seconds(shape: Option<Shape>, range: Option<Range>, per_pixel: f64) -> f64 {
+    let (from, to) = range.unwrap_or((0, None));
+    let known = shape.and_then(|shape| Some((shape, to.or(shape.frames)?)));
+    let Some((shape, end)) = known else { return UNKNOWN };
+    let pixels = (shape.width * shape.height) as f64;
+    let scored = pixels * end.saturating_sub(from) as f64 * per_pixel * 1e-9;
+    // What precedes a range of encoded video is decoded with it.
+    let decoded = pixels * end as f64 * DECODING * 1e-9;
+    EACH + scored + if shape.is_encoded { EACH_ENCODED + decoded } else { 0.0 }
 }
 
 /// Where a pair is cut so that no piece costs much more than `most` seconds: ranges of frames, the last without an end. A
-/// pair that is not cut has no range.
-pub fn cut(shape: Option<Shape>, per_pixel: f64, most: f64) -> Vec<Option<(u64, Option<u64>)>> {
+/// pair that is not cut has no range. Without a wish of the user for `most`, encoded video is cut into no more pieces than double
+/// its cost.
+pub fn cut(shape: Option<Shape>, per_pixel: f64, most: Option<f64>) -> Vec<Option<Range>> {
     let frames = shape.and_then(|shape| shape.frames).unwrap_or(0);
-    let pieces = (seconds(shape, None, per_pixel) / most).ceil().max(1.0) as u64;
+    let whole = seconds(shape, None, per_pixel);
+    let mut pieces = (whole / most.unwrap_or(PIECE)).ceil().max(1.0) as u64;
+    if let (None, Some(shape)) = (most, shape.filter(|shape| shape.is_encoded)) {
+        let decoding = (shape.width * shape.height) as f64 * frames as f64 * DECODING * 1e-9;
+        // Pieces decode half of the film on average: n of them cost (n - 1) / 2 times its decoding more.
+        pieces = pieces.min(1 + (2.0 * whole / decoding.max(f64::MIN_POSITIVE)) as u64);
+    }
     let pieces = if frames == 0 { 1 } else { pieces.min(frames) };
     if pieces == 1 {
         return vec![None];
@@ -115,7 +131,7 @@ mod tests {
     #[test]
     fn pieces_cover_a_film_without_gap_or_overlap() {
         for (frames, most) in [(172_800, 30.0), (100, 0.001), (7, 0.05), (24, 1e9)] {
-            let pieces = cut(film(frames), 4.0, most);
+            let pieces = cut(film(frames), 4.0, Some(most));
             let mut next = 0;
             for piece in pieces.iter().flatten() {
                 assert_eq!(piece.0, next);
@@ -124,7 +140,22 @@ mod tests {
             assert!(pieces == [None] || next == frames, "{frames} frames: {pieces:?}");
             assert!(pieces.last().is_some_and(|last| last.is_none_or(|(_, end)| end.is_none())));
         }
-        assert_eq!(cut(None, 4.0, 1.0), [None], "what is not known is not cut");
+        assert_eq!(cut(None, 4.0, Some(1.0)), [None], "what is not known is not cut");
+    }
+
+    /// A range of encoded video costs the decoding of all before it.
+    #[test]
+    fn encoded_films_are_cut_less() {
+        let film = film(172_800).map(|shape| Shape { is_encoded: true, ..shape });
+        let cost = |most| cut(film, 4.0, most).iter().map(|range| seconds(film, *range, 4.0)).sum::<f64>();
+        let whole = seconds(film, None, 4.0);
+        let pieces = cut(film, 4.0, None).len();
+        assert!(
+            (2..6).contains(&pieces) && cost(None) < 2.1 * whole,
+            "{pieces} pieces, {} of {whole}",
+            cost(None)
+        );
+        assert!(cost(Some(60.0)) > 10.0 * whole, "as the user wishes");
     }
 
     #[test]

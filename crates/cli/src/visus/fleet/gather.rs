@@ -1,5 +1,6 @@
 //! `visus gather`: results of all shards become what one `visus batch` would have written.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -19,7 +20,7 @@ Writes a line of JSON for each pair, in the order of the list: the lines that `v
 Exit codes: 0 all scored, 1 tasks are missing or pairs could not be scored.
 
 Examples:
-  visus gather plan/ -o scores.ndjson
+  visus gather plan/ -o scores.ndjson --table scores.parquet --failures failed.csv
   visus gather plan/ --partial | jq -r 'select(.status == \"error\") | [.distorted, .error] | @tsv'";
 
 #[derive(Debug, Args)]
@@ -36,6 +37,10 @@ pub struct GatherArgs {
     /// Leave out pairs that are not done yet
     #[arg(long)]
     pub partial: bool,
+
+    /// Also list the pairs without a score and why, as CSV
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub failures: Option<PathBuf>,
 
     /// Also write the pooled scores as a table, .parquet or .csv
     #[cfg(feature = "eval")]
@@ -79,6 +84,9 @@ pub fn run(args: &GatherArgs) -> Result<()> {
     #[cfg(feature = "eval")]
     if let Some(path) = &args.table {
         write_table(path, &lines)?;
+    }
+    if let Some(path) = &args.failures {
+        write_to(path, |out| write_failures(out, &lines))?;
     }
     if !args.quiet {
         let scored = lines.len() - failed;
@@ -180,6 +188,18 @@ fn line(row: &BatchRow<'_>, report: Value) -> Value {
     line.insert("detail".to_owned(), "pooled".into());
     line.insert("task".to_owned(), row.task.clone());
     line.into()
+}
+
+/// A row for each pair that could not be scored.
+fn write_failures(out: &mut dyn Write, lines: &[Value]) -> std::io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    let columns = ["row", "reference", "distorted", "error_class", "error"];
+    table.write_record(columns)?;
+    for line in lines.iter().filter(|line| line["status"] == "error") {
+        let cell = |key: &str| line[key].as_str().map_or_else(|| line[key].to_string(), str::to_owned);
+        table.write_record(columns.map(cell))?;
+    }
+    table.flush()
 }
 
 /// A row for each scored pair: the files, the number of frames, and every pooled figure.

@@ -65,9 +65,10 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["shards", "minutes"], value_parser = clap::value_parser!(u32).range(1..=50_000))]
     pub workers: Option<u32>,
 
-    /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
-    pub piece: f64,
+    /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses [default: 60; encoded
+    /// video at most so often that decoding what precedes its ranges doubles the cost]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub piece: Option<f64>,
 
     /// Also print how long the plan would take on 10 to 10,000 workers, with stragglers and failures
     #[arg(long)]
@@ -219,7 +220,8 @@ fn make(args: &PlanArgs, folder: &PlanFolder) -> Result<Plan> {
     let finished = earlier.map(|plan| finished(folder, &plan)).transpose()?.unwrap_or_default();
     let total: f64 = tasks.iter().map(|(_, task)| task.cost).sum();
     let wanted = wanted_shards(args, total);
-    let worth = bundle::WORTH.min(args.piece).min(total / wanted as f64 / BUNDLES_PER_SHARD);
+    let worth =
+        bundle::WORTH.min(args.piece.unwrap_or(cost::PIECE)).min(total / wanted as f64 / BUNDLES_PER_SHARD);
     let mut bundles = bundle::bundles(tasks, finished, worth);
     let costs: Vec<f64> = bundles.iter().map(Bundle::cost).collect();
     // A shard without work would still be started.
@@ -255,7 +257,7 @@ struct Look {
 }
 
 /// The tasks of all pairs with their keys, in the order of the list. Rows that ask for the same share theirs.
-fn tasks(head: &Head, looks: Vec<Look>, words: &ScoreArgs, piece: f64) -> Vec<(String, Task)> {
+fn tasks(head: &Head, looks: Vec<Look>, words: &ScoreArgs, piece: Option<f64>) -> Vec<(String, Task)> {
     // A limit on frames or a step cannot be divided.
     let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
     let mut tasks: Vec<(String, Task)> = Vec::with_capacity(looks.len());
@@ -263,9 +265,7 @@ fn tasks(head: &Head, looks: Vec<Look>, words: &ScoreArgs, piece: f64) -> Vec<(S
     for (row, Look { reference, distorted, shape }) in looks.into_iter().enumerate() {
         let ranges = if is_whole { vec![None] } else { cost::cut(shape, head.ns_per_pixel, piece) };
         for range in ranges {
-            let last = shape.and_then(|shape| shape.frames);
-            let frames = range.and_then(|(from, to)| Some(to.or(last)?.saturating_sub(from)));
-            let cost = cost::seconds(shape, frames, head.ns_per_pixel);
+            let cost = cost::seconds(shape, range, head.ns_per_pixel);
             let (reference, distorted) = (reference.clone(), distorted.clone());
             let task = Task { rows: vec![row], reference, distorted, range, cost };
             let key = task.key(&head.common, &head.score);

@@ -114,7 +114,6 @@ pub struct Ending {
     /// Somebody was quicker.
     pub was_done: bool,
     /// Tasks whose videos are at fault: their places, and why.
-    #[cfg_attr(not(feature = "nats"), expect(dead_code, reason = "only a queue asks for the reasons"))]
     pub bad: Vec<(usize, String)>,
     /// What this machine failed at last.
     pub failed: Option<String>,

@@ -30,7 +30,7 @@ pub fn reciprocals() -> &'static [f32] {
     &RECIPROCALS[..USED]
 }
 
-/// What [`contrast_run`] works with.
+/// The steps that count and the table that strengths are made with.
 #[derive(Clone, Copy, Debug)]
 pub struct Contrast<'a> {
     steps: &'a Steps,
@@ -63,7 +63,7 @@ impl<'a> Contrast<'a> {
         let around = histogram.around(run.level, tile);
         for group in first..end {
             let lanes = Lanes { around, at: group * GROUP % TILE };
-            if lanes.any_neighbours() {
+            if lanes.any_neighbours((group * GROUP) as u16, run) {
                 out.put(y, group, run, &self.strongest(lanes, run.level));
             }
         }
@@ -113,19 +113,27 @@ impl Lanes<'_> {
         counts[self.at % TILE..].first_chunk().expect("a tile is made of whole groups")
     }
 
-    /// Whether any level but the one in the middle occurs.
+    /// Whether any level but the one in the middle occurs at the columns of the run, where the group begins at `column`.
     #[inline(always)]
-    fn any_neighbours(&self) -> bool {
-        if let Some(usual) = self.around.as_array::<USUAL>() {
+    fn any_neighbours(&self, column: u16, run: &Run) -> bool {
+        let any = if let Ok(usual) = <&[Counts; USUAL]>::try_from(self.around) {
             let lanes = Lanes { around: usual, at: self.at };
             lanes.any_beside(USUAL / 2)
         } else {
             self.any_beside(self.around.len() / 2)
+        };
+        let offset = column.wrapping_sub(run.start);
+        let mut found = 0;
+        for lane in 0..GROUP {
+            let inside = offset.wrapping_add(lane as u16) < run.len;
+            found |= if inside { any[lane] } else { 0 };
         }
+        found != 0
     }
 
+    /// The counts of all levels but the one in the middle, all their bits together.
     #[inline(always)]
-    fn any_beside(&self, middle: usize) -> bool {
+    fn any_beside(&self, middle: usize) -> [u16; GROUP] {
         let mut any = [0; GROUP];
         for step in 1..=middle {
             let (above, below) = (self.row(middle + step), self.row(middle - step));
@@ -133,7 +141,7 @@ impl Lanes<'_> {
                 any[lane] |= above[lane] | below[lane];
             }
         }
-        any != [0; GROUP]
+        any
     }
 }
 

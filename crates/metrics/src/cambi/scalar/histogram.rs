@@ -61,8 +61,9 @@ impl Histogram {
     pub fn may_have_neighbours(&self, level: u16, tile: usize) -> bool {
         let runs = &self.runs[self.places_around(level, tile)];
         let (below, above) = (&runs[..self.margin], &runs[self.margin + 1..]);
-        match (below.as_array::<USUAL>(), above.as_array::<USUAL>()) {
-            (Some(below), Some(above)) => any(below) | any(above),
+        // The same twice: of a known length it is one load for each side.
+        match (<&[u16; USUAL]>::try_from(below), <&[u16; USUAL]>::try_from(above)) {
+            (Ok(below), Ok(above)) => any(below) | any(above),
             _ => any(below) | any(above),
         }
     }

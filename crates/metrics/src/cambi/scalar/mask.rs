@@ -33,17 +33,22 @@ impl FlatSums {
         self.sums.fill(0);
     }
 
-    /// Adds the flags of the next row; for the last row, `below` is the row itself.
+    /// Adds the flags of the next row, 1 where a pixel equals its right and its lower neighbour, and takes those of the
+    /// oldest away. For the last row, `below` is the row itself.
     #[inline(always)]
     pub fn push(&mut self, row: &[u16], below: &[u16]) {
         let (flags, sums) = self.slot();
-        for (sum, flag) in sums.iter_mut().zip(flags.iter()) {
-            *sum -= flag;
+        let last = row.len() - 1;
+        let (below, flags, sums) = (&below[..=last], &mut flags[..=last], &mut sums[..=last]);
+        for x in 0..last {
+            let flat = u8::from(row[x] == row[x + 1]) & u8::from(row[x] == below[x]);
+            sums[x] = sums[x] + flat - flags[x];
+            flags[x] = flat;
         }
-        flat_row(row, below, flags);
-        for (sum, flag) in sums.iter_mut().zip(flags.iter()) {
-            *sum += flag;
-        }
+        // The last one has no right neighbour to differ from.
+        let flat = u8::from(row[last] == below[last]);
+        sums[last] = sums[last] + flat - flags[last];
+        flags[last] = flat;
     }
 
     /// Goes on by one row below the picture, where nothing is flat.
@@ -83,15 +88,4 @@ pub fn mask_threshold(width: usize, height: usize) -> u8 {
     let blocks = (width >> 6) * (height >> 6);
     let log = if blocks == 0 { 0 } else { blocks.next_power_of_two().trailing_zeros() };
     ((SIDE * SIDE + 3 * log as usize - 3 * 11 - 1) >> 1) as u8
-}
-
-/// 1 where a pixel equals its right and its lower neighbour; the last one has no right neighbour to differ from.
-#[inline(always)]
-fn flat_row(row: &[u16], below: &[u16], out: &mut [u8]) {
-    let last = row.len() - 1;
-    let (below, out) = (&below[..=last], &mut out[..=last]);
-    for x in 0..last {
-        out[x] = u8::from(row[x] == row[x + 1]) & u8::from(row[x] == below[x]);
-    }
-    out[last] = u8::from(row[last] == below[last]);
 }

@@ -16,6 +16,11 @@ impl ToTenBits {
         Self { up: 10u32.saturating_sub(depth), down: depth.saturating_sub(10) }
     }
 
+    /// Whether samples are bytes: then [`sum_rows`] does what conversion and [`average_rows`] do.
+    pub fn is_from_bytes(self) -> bool {
+        self.up == 2
+    }
+
     #[inline(always)]
     fn apply<T: Sample>(self, sample: T) -> u16 {
         let sample = Into::<u32>::into(sample) as u16;
@@ -57,6 +62,18 @@ pub fn average_rows(row: &mut [u16], below: &[u16]) {
     row[last] = (row[last] + below[last]) >> 1;
 }
 
+/// [`average_rows`] for samples of 8 bits that become 10: the four that are taken times 4 are divided by 4 again.
+#[inline(always)]
+pub fn sum_rows<T: Sample>(row: &[T], below: &[T], out: &mut [u16]) {
+    let word = |sample: T| Into::<u32>::into(sample) as u16;
+    let last = row.len() - 1;
+    let (below, out) = (&below[..=last], &mut out[..=last]);
+    for x in 0..last {
+        out[x] = word(row[x]) + word(row[x + 1]) + word(below[x]) + word(below[x + 1]);
+    }
+    out[last] = 2 * (word(row[last]) + word(below[last]));
+}
+
 /// The same for the last row, which has none below.
 #[inline(always)]
 pub fn average_last_row(row: &mut [u16]) {
@@ -88,6 +105,21 @@ mod tests {
             pick_row(&[0, sample], &[1], ToTenBits::from_depth(depth), &mut picked);
             assert_eq!((converted, picked), ([ten], [ten]), "{depth}");
         }
+    }
+
+    #[test]
+    fn sums_of_bytes_are_averages() {
+        let rows: [Vec<u8>; 2] =
+            [3, 7].map(|seed: u8| (0..70).map(|x| seed.wrapping_mul(x).wrapping_add(x)).collect());
+        let ten = ToTenBits::from_depth(8);
+        let mut converted = [[0; 70]; 2];
+        rows.iter().zip(&mut converted).for_each(|(row, out)| convert_row(row, ten, out));
+        let [mut truth, below] = converted;
+        average_rows(&mut truth, &below);
+        let mut found = [0; 70];
+        sum_rows(&rows[0], &rows[1], &mut found);
+        assert_eq!(found, truth);
+        assert!(ten.is_from_bytes() && !ToTenBits::from_depth(9).is_from_bytes());
     }
 
     #[test]
