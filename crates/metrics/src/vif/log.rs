@@ -103,7 +103,8 @@ mod tests {
         let step = 2048i64 >> fit.bits;
         let interval = float.to_bits() >> (23 - fit.bits);
         let entry = interval as usize & (fit.bases.len() - 1);
-        let x = float.mul_add(f32::from_bits(fit.inverses[entry]), -1.0);
+        let mantissa = f32::from_bits(float.to_bits() & 0x007f_ff00 | 0x3f80_0000);
+        let x = mantissa.mul_add(f32::from_bits(fit.inverses[entry]), -1.0);
         let sum = fit.factors.iter().rev().copied().reduce(|sum, factor| x.mul_add(sum, factor)).unwrap();
         let rounder = ROUND + (f32::from(fit.bases[entry]) - (entry as i64 * step) as f32);
         let rounded = x.mul_add(sum, rounder).to_bits() as i32 - ORIGIN;
