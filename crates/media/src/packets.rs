@@ -30,15 +30,26 @@ impl Probed {
 }
 
 fn read(tools: &Tools, probe: &Probe, cancel: &Cancel) -> Option<Vec<Packet>> {
-    let stream = probe.stream.to_string();
+    parse(packet_lines(tools, probe, "pts_time,size,flags", cancel)?)
+}
+
+/// What the container says of every packet of the stream, a line for each in the order of decoding; entries are separated by
+/// commas.
+pub(crate) fn packet_lines(
+    tools: &Tools,
+    probe: &Probe,
+    entries: &str,
+    cancel: &Cancel,
+) -> Option<impl Iterator<Item = String> + use<>> {
+    let (stream, entries) = (probe.stream.to_string(), format!("packet={entries}"));
     let words = ["-v", "error", "-hide_banner", "-select_streams", &stream];
-    let entries = ["-show_entries", "packet=pts_time,size,flags", "-of", "csv=p=0"];
-    let mut args: Vec<OsString> = words.iter().chain(&entries).map(OsString::from).collect();
+    let shown = ["-show_entries", &entries, "-of", "csv=p=0"];
+    let mut args: Vec<OsString> = words.iter().chain(&shown).map(OsString::from).collect();
     args.extend(probe.opening.args());
     let command = tools.command(&tools.ffprobe, args, tools.limit(), Some(probe.opening.access()));
     let cancel = cancel.clone();
     let stream = Stream::start(&command, move || cancel.is_fired()).ok()?;
-    parse(BufReader::new(stream).lines().map_while(Result::ok))
+    Some(BufReader::new(stream).lines().map_while(Result::ok))
 }
 
 /// Time, size and flags on each line, in the order of decoding.

@@ -4,13 +4,11 @@
 //! every frame, each later than the one before, and where they say more than the frame rates do: at least one side is
 //! unevenly spaced. A slot that is left out is a dropped frame then.
 
-use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 
-use visus_child::Stream;
 use visus_engine::Cancel;
 
+use crate::packets::packet_lines;
 use crate::{Probe, Tools};
 
 /// Frames are unevenly spaced if an interval differs from the usual one by more than this share of it.
@@ -20,15 +18,7 @@ const ROUNDING: f64 = 0.25;
 
 /// Presentation times of all frames of a stream in seconds, in their order; `None` where they cannot be relied on.
 pub(crate) fn read(tools: &Tools, probe: &Probe, cancel: &Cancel) -> Option<Vec<f64>> {
-    let stream = probe.stream.to_string();
-    let words = ["-v", "error", "-hide_banner", "-select_streams", &stream];
-    let entries = ["-show_entries", "packet=pts_time", "-of", "csv=p=0"];
-    let mut args: Vec<OsString> = words.iter().chain(&entries).map(OsString::from).collect();
-    args.extend(probe.opening.args());
-    let command = tools.command(&tools.ffprobe, args, tools.limit(), Some(probe.opening.access()));
-    let cancel = cancel.clone();
-    let stream = Stream::start(&command, move || cancel.is_fired()).ok()?;
-    parse(BufReader::new(stream).lines().map_while(Result::ok))
+    parse(packet_lines(tools, probe, "pts_time", cancel)?)
 }
 
 /// One time per line, in the order of decoding.
