@@ -97,8 +97,7 @@ impl Weighing<'_> {
         } else {
             (Prices::OPEN, 0.0)
         };
-        // Where little differences do not count, a lag does not.
-        let lags = if self.prior.agree { &LAGS[..1] } else { &LAGS[..] };
+        let lags = self.lags();
         let one = |lag: &f32| Hypothesis {
             cadence: cadence.clone(),
             prices,
@@ -144,9 +143,14 @@ impl Weighing<'_> {
         self.with_model(&open(lag), &evidence[best], |model| model.rivals(places, cost - AGREEMENT))
     }
 
+    /// The lags that are weighed. Where little differences do not count, a lag does not.
+    fn lags(&self) -> &'static [f32] {
+        if self.prior.agree { &LAGS[..1] } else { &LAGS }
+    }
+
     fn evidence(&self, one: &Hypothesis) -> Option<Evidence> {
         // All lags are needed to know the nearest of every frame.
-        let lags = if self.prior.agree { &LAGS[..1] } else { &LAGS[..] };
+        let lags = self.lags();
         let at = lags.iter().position(|lag| *lag == one.lag)?;
         Some(self.evidence_at(&one.cadence, lags, one.slack).swap_remove(at))
     }

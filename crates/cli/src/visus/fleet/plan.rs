@@ -66,7 +66,7 @@ pub struct PlanArgs {
     pub workers: Option<u32>,
 
     /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses [default: 60; encoded
-    /// video at most so often that decoding what precedes its ranges doubles the cost]
+    /// video is cut less often, so that decoding what precedes a range at most doubles the cost]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub piece: Option<f64>,
 
@@ -173,7 +173,6 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     span.set("visus.pairs", || plan.head.pairs as i64);
     span.set("visus.tasks", || tasks as i64);
     span.set("visus.shards", || plan.head.shards as i64);
-    drop(span);
     let total: f64 = plan.bundles.iter().map(Bundle::cost).sum();
     if !args.quiet {
         eprintln!(
@@ -191,7 +190,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
 
 fn make(args: &PlanArgs, folder: &PlanFolder) -> Result<Plan> {
     if args.reference.as_deref() == Some(Path::new("-")) {
-        bail!("standard input is not there on other machines");
+        bail!("a plan cannot name standard input: other machines do not have it; name a file");
     }
     let listed = if place::is_remote(&args.list) { place::pairs } else { list::pairs };
     let pairs: Vec<(PathBuf, PathBuf)> = listed(&args.list, args.reference.as_deref())?
