@@ -6,10 +6,14 @@ mod pass;
 mod progress;
 
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
+use visus_engine::Settings;
+use visus_scoring::Selection;
 
 use super::args::{RawArgs, RunArgs, SelectionArgs};
 use super::media::MediaArgs;
@@ -51,7 +55,7 @@ pub struct BatchArgs {
     #[arg(long, requires = "output")]
     pub resume: bool,
 
-    /// Encodes scored at the same time; they share one reading of their reference
+    /// Encodes scored at the same time; those of one reference share its reading
     #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
 
@@ -97,18 +101,57 @@ pub fn run(args: &BatchArgs) -> Result<Tally> {
     let journal = Journal::open(args.output.as_deref(), args.resume)?;
     let (rows, kept) = unfinished(rows, &journal);
     let progress = Progress::new(args.run.quiet, rows.len());
-    let mut tally = Tally { kept, ..Tally::default() };
-    for rows in passes(&rows, usize::from(args.jobs)) {
-        let (scored, failed) = pass::run(args, &selection, rows, &journal, &progress)?;
-        tally.scored += scored;
-        tally.failed += failed;
-    }
+    let batch = Batch { args, selection: &selection, journal: &journal, progress: &progress };
+    let (scored, failed) = batch.run(&rows)?;
+    let tally = Tally { scored, failed, kept };
     progress.clear();
     if !args.run.quiet {
         let kept = if kept > 0 { format!(", {kept} were finished before") } else { String::new() };
         eprintln!("visus: {} encodes scored{kept}, {} failed", tally.scored, tally.failed);
     }
     Ok(tally)
+}
+
+/// What all passes have in common.
+struct Batch<'a> {
+    args: &'a BatchArgs,
+    selection: &'a Selection,
+    journal: &'a Journal,
+    progress: &'a Progress,
+}
+
+impl Batch<'_> {
+    /// How many rows were scored, and how many failed. Passes are run side by side as far as `--jobs` and the threads allow, and share
+    /// the threads.
+    fn run(&self, rows: &[Row]) -> Result<(usize, usize)> {
+        let jobs = usize::from(self.args.jobs);
+        let passes: Vec<&[Row]> = passes(rows, jobs).collect();
+        let threads = self.args.run.options()?.threads.unwrap_or_else(|| Settings::default().threads);
+        let widest = passes.iter().map(|rows| rows.len()).max().unwrap_or(1);
+        let lanes = (jobs / widest).min(threads).min(passes.len()).max(1);
+        let next = AtomicUsize::new(0);
+        let take = || -> Result<(usize, usize)> {
+            let mut tally = (0, 0);
+            while let Some(rows) = passes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let done = pass::run(self, rows, threads / lanes).inspect_err(|_| {
+                    // A line could not be written: there is no use in going on.
+                    next.store(passes.len(), Ordering::Relaxed);
+                })?;
+                tally = (tally.0 + done.0, tally.1 + done.1);
+            }
+            Ok(tally)
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..lanes).map(|_| scope.spawn(take)).collect();
+            let own = take();
+            let joined =
+                others.into_iter().map(|lane| lane.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            std::iter::once(own).chain(joined).try_fold((0, 0), |all, lane| {
+                let lane = lane?;
+                Ok((all.0 + lane.0, all.1 + lane.1))
+            })
+        })
+    }
 }
 
 /// Rows that are still to be scored, each once, those of a reference together.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
-use visus_engine::{Cancel, Settings};
+use visus_engine::Cancel;
 use visus_report::batch::{BatchLine, BatchRow};
 use visus_report::score::{self, ScoreReport};
 use visus_scoring::{
@@ -11,10 +11,10 @@ use visus_scoring::{
 };
 use visus_video::{Format, Source, share};
 
-use super::BatchArgs;
 use super::journal::Journal;
 use super::list::Row;
 use super::progress::{Progress, RowProgress};
+use super::{Batch, BatchArgs};
 use crate::visus::draw;
 use crate::visus::score::with_advice;
 
@@ -37,19 +37,13 @@ struct Opened<'a> {
     reference: Option<Box<dyn Source>>,
 }
 
-/// Scores these rows, which have one reference; says how many were scored and how many failed.
-pub fn run(
-    args: &BatchArgs,
-    selection: &Selection,
-    rows: &[Row],
-    journal: &Journal,
-    progress: &Progress,
-) -> Result<(usize, usize)> {
+/// Scores these rows, which have one reference, with so many threads; says how many were scored and how many failed.
+pub fn run(batch: &Batch<'_>, rows: &[Row], threads: usize) -> Result<(usize, usize)> {
+    let Batch { args, selection, journal, progress } = *batch;
     let (raw, options) = (args.raw.format()?, args.run.options()?);
     let mut common = Common { args, raw, selection, options, journal, progress, cancel: Cancel::new() };
     let opened = open_all(&common, rows)?;
     let mut tally = (0, rows.len() - opened.len());
-    let threads = common.options.threads.unwrap_or_else(|| Settings::default().threads);
     common.options.threads = Some((threads / opened.len().max(1)).max(1));
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
