@@ -16,7 +16,8 @@ use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
 use crate::sync::findings::Sync;
-use crate::sync::{self, Lengths, Request, Stream};
+use crate::sync::found::FoundPairs;
+use crate::sync::{self, Lengths, Request, Started, Stream};
 use crate::tone::{HdrTransfer, ToneMapped};
 use crate::treatment::{self, Treatment};
 use crate::{
@@ -46,6 +47,11 @@ pub struct PairOptions {
     pub treatments: [Treatment; 2],
     /// The pairs to read, where they are known: by their numbers behind what is left out, both of which grow from pair to pair.
     pub pairs: Option<Vec<(u64, u64)>>,
+    /// What pairing found when it looked at both videos before. Where frames cannot be reached by their numbers, or are decoded in
+    /// another way than they were then, pairing looks at them once more.
+    pub found: Option<Arc<FoundPairs>>,
+    /// Keep what [`OpenPair::find`] needs.
+    pub finding: bool,
     pub launch: Launch,
     /// What the pair is opened for: it stands in the sentence about a missing ffmpeg.
     pub purpose: String,
@@ -68,6 +74,8 @@ impl Default for PairOptions {
             skip: [0, 0],
             treatments: Default::default(),
             pairs: None,
+            found: None,
+            finding: false,
             launch: Launch::default(),
             purpose: "encoded video".to_owned(),
             cancel: Cancel::new(),
@@ -88,7 +96,7 @@ pub struct Probed {
     /// What treatments do to the samples of each side, in words.
     treated: [Vec<String>; 2],
     /// HDR that is brought to SDR.
-    tone_map: [Option<HdrTransfer>; 2],
+    pub(crate) tone_map: [Option<HdrTransfer>; 2],
 }
 
 impl std::fmt::Debug for Probed {
@@ -257,21 +265,15 @@ impl Probed {
 
     /// Starts decoding and pairs the first frames.
     pub fn open(mut self, options: &PairOptions) -> Result<OpenPair, MediaError> {
-        let mut target = geometry::target(&self.facts, options.scale, options.display)?;
-        if self.tone_map[0].is_some() {
-            target.range = ColourRange::Limited;
+        if options.found.is_some() {
+            return match self.known(options) {
+                Some(known) => self.open_known(known, options),
+                None => self.open(&PairOptions { found: None, ..options.clone() }),
+            };
         }
+        let target = self.target(options)?;
         let halt = Cancel::new();
-        let decode = DecodeOptions {
-            hwaccel: options.hwaccel.clone(),
-            forgive: options.forgive,
-            upright: self.upright,
-            rgb: self.rgb,
-            cancel: halt.clone(),
-            start: 0,
-            device: options.device.clone(),
-            previews: None,
-        };
+        let decode = self.decode_options(options, &halt);
         let previewed = |side: usize| {
             let previews = options.previews.clone().map(|sink| Previews { sink, side });
             DecodeOptions { previews, ..decode.clone() }
@@ -289,17 +291,29 @@ impl Probed {
             lengths: self.lengths(options.skip),
             pairs: options.pairs.clone(),
             scan: self.scan(options, &decode),
+            prints: options.finding,
             halt,
             cancel: options.cancel.clone(),
         };
         let started = sync::start([reference, distorted], request)?;
+        Ok(self.started(started, options, comparability, conversions, words))
+    }
+
+    /// A pair that is being read.
+    pub(crate) fn started(
+        self,
+        started: Started,
+        options: &PairOptions,
+        known: Comparability,
+        conversions: Vec<(Side, String)>,
+        words: [Option<StderrTail>; 2],
+    ) -> OpenPair {
         let [reference, distorted] = started.sources;
-        let again = self.again(options);
         let control = Control {
-            again,
+            again: self.again(options),
             facts: Arc::new(self.facts),
             conversions: Arc::new(conversions),
-            known: comparability,
+            known,
             log: started.log,
             scored: Mutex::new(None),
             threads: started.threads,
@@ -307,13 +321,38 @@ impl Probed {
             forgive: options.forgive,
             ffmpeg: self.tools.map(|tools| tools.version),
         };
-        Ok(OpenPair { reference, distorted, control })
+        OpenPair { reference, distorted, control }
+    }
+
+    /// What the frames of both become.
+    pub(crate) fn target(&self, options: &PairOptions) -> Result<Shape, MediaError> {
+        let target = geometry::target(&self.facts, options.scale, options.display)?;
+        let mapped = self.tone_map[0].map(|_| ColourRange::Limited);
+        Ok(Shape { range: mapped.unwrap_or(target.range), ..target })
+    }
+
+    pub(crate) fn decode_options(&self, options: &PairOptions, halt: &Cancel) -> DecodeOptions {
+        DecodeOptions {
+            hwaccel: options.hwaccel.clone(),
+            forgive: options.forgive,
+            upright: self.upright,
+            rgb: self.rgb,
+            cancel: halt.clone(),
+            start: 0,
+            device: options.device.clone(),
+            previews: None,
+        }
+    }
+
+    /// The range of the frames that a side's decoder gives.
+    pub(crate) fn decoded_range(&self, side: usize) -> ColourRange {
+        self.tone_map[side].map_or_else(|| range(&self.facts[side]), |_| ColourRange::Limited)
     }
 
     /// How the same pair can be opened once more.
     fn again(&self, options: &PairOptions) -> Reopen {
         let Self { inputs, tools, upright, rgb, tone_map, .. } = self;
-        let options = PairOptions { sync: Sync::Off, device: None, ..options.clone() };
+        let options = PairOptions { sync: Sync::Off, device: None, finding: false, ..options.clone() };
         let (inputs, tools) = (inputs.clone(), tools.clone());
         Reopen { inputs, tools, upright: *upright, rgb: *rgb, tone_map: *tone_map, options }
     }
@@ -362,9 +401,9 @@ impl Probed {
         decode: &DecodeOptions,
         words: &mut Option<StderrTail>,
     ) -> Result<Stream, MediaError> {
-        let mapped = self.tone_map[side].is_some();
         let own = Shape { format: self.facts[side].format, range: range(&self.facts[side]) };
-        let converted = mapped || Converter::new(own, target, options.scaler).is_some();
+        let converted =
+            self.tone_map[side].is_some() || Converter::new(own, target, options.scaler).is_some();
         let source = match self.on_device(side, decode, converted) {
             Some(source) => source,
             None => self.source(side, decode, words)?,
@@ -372,7 +411,7 @@ impl Probed {
         let facts = &self.facts[side];
         Ok(Stream {
             source,
-            range: if mapped { ColourRange::Limited } else { range(facts) },
+            range: self.decoded_range(side),
             rate: facts.rate(),
             target,
             scaler: options.scaler,
@@ -417,13 +456,9 @@ impl Probed {
                 }
                 let decoder = Decoder::open(tools, probe, &decode)?;
                 *words = Some(decoder.stderr());
-                let mapped = self.tone_map[side];
                 let range = range(&self.facts[side]);
                 self.facts[side].hardware = decode.hwaccel;
-                match mapped {
-                    Some(transfer) => Box::new(ToneMapped::new(Box::new(decoder), transfer, range)),
-                    None => Box::new(decoder),
-                }
+                tone_mapped(decoder, self.tone_map[side], range)
             }
             (None, tools, probe) => {
                 return Err(self.inputs[side].inconsistent(tools.is_some(), probe.is_some()));
@@ -432,7 +467,7 @@ impl Probed {
     }
 
     /// What is done to the samples of each side, in words.
-    fn conversions(&self, target: Shape, scaler: Scaler) -> Vec<(Side, String)> {
+    pub(crate) fn conversions(&self, target: Shape, scaler: Scaler) -> Vec<(Side, String)> {
         let mut all = Vec::new();
         for (side, facts) in [Side::Reference, Side::Distorted].into_iter().zip(&self.facts) {
             let place = usize::from(side == Side::Distorted);
@@ -444,13 +479,23 @@ impl Probed {
                     all.push((side, format!("RGB to YUV 4:4:4 ({matrix}, {range} range)")));
                 }
             }
-            let mapped = self.tone_map[place].is_some();
-            let own_range = if mapped { ColourRange::Limited } else { range(facts) };
-            let own = Shape { format: facts.format, range: own_range };
+            let own = Shape { format: facts.format, range: self.decoded_range(place) };
             let words = Converter::new(own, target, scaler).map_or(Vec::new(), |converter| converter.words());
             all.extend(words.into_iter().map(|words| (side, words)));
         }
         all
+    }
+}
+
+/// HDR is brought to SDR where that is wanted.
+pub(crate) fn tone_mapped(
+    decoder: Decoder,
+    mapped: Option<HdrTransfer>,
+    range: ColourRange,
+) -> Box<dyn Source> {
+    match mapped {
+        Some(transfer) => Box::new(ToneMapped::new(Box::new(decoder), transfer, range)),
+        None => Box::new(decoder),
     }
 }
 

@@ -38,7 +38,8 @@ impl Probed {
         Ok(first)
     }
 
-    fn reachable(&self, place: usize, facts: &Facts) -> Result<(), &'static str> {
+    /// Why the frames of a side cannot be reached by their numbers.
+    pub(crate) fn reachable(&self, place: usize, facts: &Facts) -> Result<(), &'static str> {
         let Some(probe) = &facts.probe else {
             let rereadable = self.opened[place].as_ref().is_some_and(|source| source.fork().is_some());
             return if rereadable { Ok(()) } else { Err("it can be read only once") };

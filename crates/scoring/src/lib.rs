@@ -60,3 +60,4 @@ pub use sampling::{SampleBudget, Sampling, Within};
 pub use selection::{Columns, Resolved, Selection};
 pub use shape::Shape;
 pub use video::{OpenBytes, SeekableBytes, Video};
+pub use visus_media::FoundPairs;

@@ -4,7 +4,7 @@
 //! videos, and [`Prepared::open`] starts to decode them. In between the reference's frames may be taken from elsewhere.
 
 use visus_engine::{Cancel, Side};
-use visus_media::{Crop, Input, OpenPair, PairOptions, Probed, Scale, Sequence, Sync, Verdict};
+use visus_media::{Crop, FoundPairs, Input, OpenPair, PairOptions, Probed, Scale, Sequence, Sync, Verdict};
 use visus_video::{Cropped, Format, ReadError, Region, Source};
 
 use crate::handle::OpenedFile;
@@ -205,6 +205,21 @@ impl Prepared {
             State::Plain(plain) => plain.reference = Some(source),
             State::Media(media) => media.probed.give_reference(source),
         }
+    }
+
+    /// Reads both videos to their ends for the pairs that they make, without scoring them: parts of them can then be scored without
+    /// a look at what lies before. The reason says why that would not help.
+    pub fn find_pairs(self) -> Result<Result<FoundPairs, String>, ScoreError> {
+        let State::Media(media) = self.state else {
+            return Ok(Err("its frames have their places".to_owned()));
+        };
+        let Media { probed, options, names } = *media;
+        if let Err(reason) = probed.can_be_reached(&options) {
+            return Ok(Err(reason));
+        }
+        let options = PairOptions { finding: true, ..options };
+        let found = probed.open(&options).and_then(OpenPair::find);
+        found.map(Ok).map_err(|error| names.reworded(error.into()))
     }
 
     /// Both from any frame on, paired one after another; refuses what cannot be reached so.

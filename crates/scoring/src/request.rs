@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use visus_engine::{Device, Settings, model};
-use visus_media::{Facts, HD, Launch, PairOptions, PreviewSink, Scale, Scaler, Sync, Treatment, display_of};
+use visus_media::{
+    Facts, FoundPairs, HD, Launch, PairOptions, PreviewSink, Scale, Scaler, Sync, Treatment, display_of,
+};
 use visus_metrics::Level;
 use visus_video::Format;
 
@@ -53,6 +55,8 @@ pub struct Pairing {
     pub tone_mapped: bool,
     /// Who decodes beside ffmpeg.
     pub decoding: DeviceDecoding,
+    /// What [`Prepared::find_pairs`](crate::Prepared::find_pairs) found in these videos, opened in the same way.
+    pub found: Option<Arc<FoundPairs>>,
 }
 
 /// Whether a device decodes encoded video.
@@ -91,6 +95,7 @@ impl Pairing {
                 _ => None,
             },
             skip,
+            found: self.found.clone(),
             launch: self.decoders.launch(),
             purpose: self.decoders.purpose.clone(),
             previews: self.decoders.previews.clone(),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sync::evidence::FLOOR;
 use crate::sync::findings::{Findings, Sync};
+use crate::sync::found::Print;
 use crate::sync::look::Look;
 use crate::sync::plan::Start;
 use crate::sync::runs::Alternative;
@@ -106,6 +107,9 @@ pub(crate) struct Log {
     pub brightness: Option<(f32, f32)>,
     pub bars: [[usize; 4]; 2],
     pub laid: Laid,
+    /// Of the frames of every pair, where they are kept.
+    #[serde(skip)]
+    pub prints: Vec<[Print; 2]>,
 }
 
 impl Log {
@@ -117,7 +121,9 @@ impl Log {
             before: from.checked_sub(1).map(|before| self.pairs[before]).or(self.before),
             pairs: self.pairs[from..to].to_vec(),
             tail: self.tail.filter(|_| ended && to == self.pairs.len()),
-            ..self.clone()
+            prints: Vec::new(),
+            blended: self.blended.clone(),
+            ..*self
         }
     }
 

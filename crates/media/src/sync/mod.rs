@@ -19,6 +19,7 @@ pub(crate) mod evidence;
 pub(crate) mod fates;
 pub(crate) mod feed;
 pub(crate) mod findings;
+pub(crate) mod found;
 pub(crate) mod lag;
 pub(crate) mod log;
 pub(crate) mod look;
@@ -111,6 +112,8 @@ pub(crate) struct Request {
     /// The pairs, where they are known beforehand: both numbers grow from pair to pair.
     pub pairs: Option<Vec<(u64, u64)>>,
     pub scan: Scan,
+    /// Keep a print of every frame that is paired.
+    pub prints: bool,
     /// The switch of the decoders.
     pub halt: Cancel,
     /// The caller's switch.

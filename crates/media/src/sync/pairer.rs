@@ -251,7 +251,10 @@ impl Pairer {
             self.distances.pop_front();
         }
         self.last = Some(a.clone());
-        lock(&self.log).pairs.push(noted);
+        let prints = if self.request.prints { self.windows.prints() } else { None };
+        let mut log = lock(&self.log);
+        log.prints.extend(prints);
+        log.pairs.push(noted);
     }
 
     /// The picture of the distorted video stands still while that of the reference moves.

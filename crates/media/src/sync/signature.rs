@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use crate::sync::found::Print;
 use visus_video::{ColourRange, Format, Frame, Plane, PlaneView, Sample};
 
 /// Cells across and down, where the picture is large enough.
@@ -89,6 +90,13 @@ impl Signature {
         cells.iter_mut().for_each(|cell| *cell -= mean);
         let variance = cells.iter().map(|cell| cell * cell).sum::<f32>() / count;
         Self { cells, mean, variance }
+    }
+
+    /// A number that signatures share if they are the same to the last bit (FNV-1a over all cells).
+    pub fn print(&self) -> Print {
+        let mix =
+            |hash: Print, value: &f32| (hash ^ u64::from(value.to_bits())).wrapping_mul(0x0100_0000_01b3);
+        self.cells.iter().chain([&self.mean]).fold(0xcbf2_9ce4_8422_2325, mix)
     }
 
     /// Mean squared difference of the cells, brightness apart.

@@ -21,7 +21,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    pub(super) fn new(halt: Cancel, pools: [Pool; 2], room: Reservation) -> Self {
+    pub fn new(halt: Cancel, pools: [Pool; 2], room: Reservation) -> Self {
         Self { halt, pools, handles: Mutex::new(Vec::new()), _room: room }
     }
 

@@ -11,6 +11,7 @@ use crate::MediaError;
 use crate::sync::bars;
 use crate::sync::changes::copy_limit;
 use crate::sync::feed::Fed;
+use crate::sync::found::Print;
 use crate::sync::look::Look;
 use crate::sync::signature::{Grid, Signature, View};
 
@@ -209,6 +210,19 @@ impl Windows {
     /// The signatures at the front of both.
     pub fn fronts(&self) -> Option<(&Signature, &Signature)> {
         Some((self.sides[0].signatures.front()?, self.sides[1].signatures.front()?))
+    }
+
+    /// By which the whole frames at the front of both are recognised.
+    pub fn prints(&self) -> Option<[Print; 2]> {
+        let print = |side: usize| {
+            let window = &self.sides[side];
+            let signature = match self.views {
+                None => window.signatures.front()?.print(),
+                Some(_) => Signature::of(window.held.front()?, self.ranges[side], self.grid).print(),
+            };
+            Some(signature)
+        };
+        Some([print(0)?, print(1)?])
     }
 
     /// How much the frame at the front differs from the one before it, brightness included.
