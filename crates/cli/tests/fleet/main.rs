@@ -4,6 +4,7 @@
 mod common;
 #[cfg(feature = "nats")]
 mod nats;
+mod pairs;
 #[cfg(feature = "object-store")]
 mod s3;
 

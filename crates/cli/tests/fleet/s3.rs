@@ -250,35 +250,7 @@ fn an_edited_encode_in_ranges_is_that_of_one_run() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let Some(store) = Store::start() else { return };
-    let clip = Clip::scene(Format::new(160, 90, Chroma::C420, 8).unwrap(), 200, 4);
-    let whole = y4m(root, "whole.y4m", &clip);
-    let bytes = std::fs::read(&whole).unwrap();
-    let start = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-    let frames: Vec<&[u8]> = bytes[start..].chunks(6 + 160 * 90 * 3 / 2).collect();
-    let mut edited = bytes[..start].to_vec();
-    for (place, frame) in frames.iter().enumerate().skip(4) {
-        // Dropped, doubled, or as it is.
-        let times = match place {
-            49 | 98 | 150 => 0,
-            51 | 100 | 148 => 2,
-            _ => 1,
-        };
-        (0..times).for_each(|_| edited.extend_from_slice(frame));
-    }
-    let cut = root.join("cut.y4m");
-    std::fs::write(&cut, edited).unwrap();
-    let encode = |from: &Path, to: &str, crf: &str| {
-        let to = root.join(to);
-        let mut command = Command::new("ffmpeg");
-        command
-            .args(["-v", "error", "-i"])
-            .arg(from)
-            .args(["-c:v", "libx264", "-crf", crf, "-g", "24"])
-            .arg(&to);
-        assert!(command.status().unwrap().success());
-        to
-    };
-    let (reference, distorted) = (encode(&whole, "reference.mp4", "10"), encode(&cut, "distorted.mp4", "30"));
+    let [reference, distorted] = crate::pairs::edited(root, "mp4");
     compare(&store, root, [&reference, &distorted], 4);
     let staged =
         std::fs::read_dir(root.join("staged")).unwrap().filter_map(Result::ok).map(|entry| entry.file_name());

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::cost::Range;
 
 /// A bundle of cheap tasks costs about this many seconds of one core: what a worker loses when it is killed.
-pub const WORTH: f64 = 0.25;
+pub const WORTH: f64 = 0.1;
 /// The most tasks of a bundle.
 const MOST: usize = 250;
 
@@ -63,6 +63,9 @@ pub struct Task {
     pub range: Option<Range>,
     /// Estimated seconds of one core.
     pub cost: f64,
+    /// The plan has the pairs of this range.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_pairs: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -172,7 +175,14 @@ pub mod tests {
 
     pub fn task(row: usize, cost: f64) -> Task {
         let file = |name: &str| json!({ "path": format!("/v/{name}{row}.y4m") });
-        Task { rows: vec![row], reference: file("r"), distorted: file("d"), range: None, cost }
+        Task {
+            rows: vec![row],
+            reference: file("r"),
+            distorted: file("d"),
+            range: None,
+            cost,
+            has_pairs: false,
+        }
     }
 
     fn tasks(rows: std::ops::Range<usize>, cost: f64) -> Vec<(String, Task)> {

@@ -45,29 +45,74 @@ pub fn measure(selection: &Selection) -> Result<f64> {
 /// A range of frames; without an end, all that follow.
 pub type Range = (u64, Option<u64>);
 
+/// A pair of videos, as far as its cost is concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Film {
+    /// Of a frame.
+    pixels: f64,
+    frames: Option<u64>,
+    decoded: Decoded,
+}
+
+/// What is decoded for a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decoded {
+    Nothing,
+    FromBeginning,
+    FromKeyFrame,
+}
+
+/// Frames from one key frame to the next, as most encoders make them.
+const KEY_FRAME_EVERY: u64 = 250;
+
+impl Film {
+    /// With so many pairs, if they have been found.
+    pub fn of(shape: Option<Shape>, found: Option<u64>) -> Option<Self> {
+        let Shape { width, height, frames, is_encoded } = shape?;
+        let decoded = match (is_encoded, found) {
+            (false, _) => Decoded::Nothing,
+            (true, None) => Decoded::FromBeginning,
+            (true, Some(_)) => Decoded::FromKeyFrame,
+        };
+        Some(Self { pixels: (width * height) as f64, frames: found.or(frames), decoded })
+    }
+
+    pub fn with_frames(self, frames: u64) -> Self {
+        Self { frames: Some(frames), ..self }
+    }
+
+    /// Seconds for decoding both videos once.
+    pub fn decoding(self) -> f64 {
+        self.pixels * self.frames.unwrap_or(0) as f64 * DECODING * 1e-9
+    }
+}
+
 /// Seconds of one processor for a range, or for all of a pair.
-pub fn seconds(shape: Option<Shape>, range: Option<Range>, per_pixel: f64) -> f64 {
+pub fn seconds(film: Option<Film>, range: Option<Range>, per_pixel: f64) -> f64 {
     let (from, to) = range.unwrap_or((0, None));
-    let known = shape.and_then(|shape| Some((shape, to.or(shape.frames)?)));
-    let Some((shape, end)) = known else { return UNKNOWN };
-    let pixels = (shape.width * shape.height) as f64;
-    let scored = pixels * end.saturating_sub(from) as f64 * per_pixel * 1e-9;
-    // What precedes a range of encoded video is decoded with it.
-    let decoded = pixels * end as f64 * DECODING * 1e-9;
-    EACH + scored + if shape.is_encoded { EACH_ENCODED + decoded } else { 0.0 }
+    let known = film.and_then(|film| Some((film, to.or(film.frames)?)));
+    let Some((film, end)) = known else { return UNKNOWN };
+    let frames = end.saturating_sub(from) as f64;
+    let decode = |frames: f64| EACH_ENCODED + film.pixels * frames * DECODING * 1e-9;
+    let decoding = match film.decoded {
+        Decoded::Nothing => 0.0,
+        Decoded::FromBeginning => decode(end as f64),
+        // Half the way from one key frame to the next is decoded in vain.
+        Decoded::FromKeyFrame => decode(frames + from.min(KEY_FRAME_EVERY / 2) as f64),
+    };
+    EACH + film.pixels * frames * per_pixel * 1e-9 + decoding
 }
 
 /// Where a pair is cut so that no piece costs much more than `most` seconds: ranges of frames, the last without an end. A
-/// pair that is not cut has no range. Without a wish of the user for `most`, encoded video is cut into no more pieces than double
-/// its cost.
-pub fn cut(shape: Option<Shape>, per_pixel: f64, most: Option<f64>) -> Vec<Option<Range>> {
-    let frames = shape.and_then(|shape| shape.frames).unwrap_or(0);
-    let whole = seconds(shape, None, per_pixel);
+/// pair that is not cut has no range. Where `most` is not given, video that is decoded from its beginning is cut into no more
+/// pieces than double its cost.
+pub fn cut(film: Option<Film>, per_pixel: f64, most: Option<f64>) -> Vec<Option<Range>> {
+    let frames = film.and_then(|film| film.frames).unwrap_or(0);
+    let whole = seconds(film, None, per_pixel);
     let mut pieces = (whole / most.unwrap_or(PIECE)).ceil().max(1.0) as u64;
-    if let (None, Some(shape)) = (most, shape.filter(|shape| shape.is_encoded)) {
-        let decoding = (shape.width * shape.height) as f64 * frames as f64 * DECODING * 1e-9;
+    if let (None, Some(film)) = (most, film.filter(|film| film.decoded == Decoded::FromBeginning)) {
         // Pieces decode half of the film on average: n of them cost (n - 1) / 2 times its decoding more.
-        pieces = pieces.min(1 + (2.0 * whole / decoding.max(f64::MIN_POSITIVE)) as u64);
+        pieces = pieces.min(1 + (2.0 * whole / film.decoding().max(f64::MIN_POSITIVE)) as u64);
     }
     let pieces = if frames == 0 { 1 } else { pieces.min(frames) };
     if pieces == 1 {
@@ -124,8 +169,12 @@ pub fn balance(costs: &[f64], shards: usize, sizes: Sizes) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn film(frames: u64) -> Option<Shape> {
-        Some(Shape { width: 1920, height: 1080, frames: Some(frames), is_encoded: false })
+    fn shape(frames: u64, is_encoded: bool) -> Option<Shape> {
+        Some(Shape { width: 1920, height: 1080, frames: Some(frames), is_encoded })
+    }
+
+    fn film(frames: u64) -> Option<Film> {
+        Film::of(shape(frames, false), None)
     }
 
     #[test]
@@ -146,7 +195,7 @@ mod tests {
     /// A range of encoded video costs the decoding of all before it.
     #[test]
     fn encoded_films_are_cut_less() {
-        let film = film(172_800).map(|shape| Shape { is_encoded: true, ..shape });
+        let film = Film::of(shape(172_800, true), None);
         let cost = |most| cut(film, 4.0, most).iter().map(|range| seconds(film, *range, 4.0)).sum::<f64>();
         let whole = seconds(film, None, 4.0);
         let pieces = cut(film, 4.0, None).len();
@@ -156,6 +205,17 @@ mod tests {
             cost(None)
         );
         assert!(cost(Some(60.0)) > 10.0 * whole, "as the user wishes");
+    }
+
+    /// Where pairs are known, it costs the way from a key frame.
+    #[test]
+    fn films_whose_pairs_are_found_are_cut_as_raw_ones() {
+        let film = Film::of(shape(172_900, true), Some(172_800));
+        let pieces = cut(film, 4.0, None);
+        let whole = seconds(film, None, 4.0);
+        let cost: f64 = pieces.iter().map(|range| seconds(film, *range, 4.0)).sum();
+        assert!(pieces.len() > 50 && cost < 1.1 * whole, "{} pieces, {cost} of {whole}", pieces.len());
+        assert!(pieces.iter().flatten().all(|(from, _)| *from < 172_800));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use visus_scoring::FoundPairs;
 
 use super::bundle::{Bundle, Plan};
 use super::file::{self, PlanFile};
@@ -17,6 +18,7 @@ use super::store::{self, Store};
 
 const PLAN: &str = "plan.ndjson";
 const RESULTS: &str = "results";
+const PAIRS: &str = "pairs";
 /// How the line of a video at fault begins.
 const BAD: &[u8] = b"{\"status\":\"error\"";
 
@@ -69,6 +71,30 @@ impl PlanFolder {
 
     pub fn read_plan(&self) -> Result<Plan> {
         self.open_plan()?.all().with_context(|| format!("{} is no plan", self.store.shown(PLAN)))
+    }
+
+    /// The pairs of a range, if they were found. A file that is damaged counts as none.
+    pub fn pairs(&self, key: &str) -> Result<Option<FoundPairs>> {
+        let text = self.store.get(&pairs_name(key))?;
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
+    }
+
+    pub fn has_pairs(&self, key: &str) -> Result<bool> {
+        Ok(self.store.written(&pairs_name(key))?.is_some())
+    }
+
+    pub fn put_pairs(&self, key: &str, pairs: &FoundPairs) -> Result<()> {
+        self.store.put(&pairs_name(key), serde_json::to_vec(pairs)?, true)
+    }
+
+    /// How many pairs a film has whose ranges have theirs.
+    pub fn pair_count(&self, key: &str) -> Result<Option<u64>> {
+        let text = self.store.get(&pairs_name(key))?;
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
+    }
+
+    pub fn put_pair_count(&self, key: &str, pairs: u64) -> Result<()> {
+        self.store.put(&pairs_name(key), serde_json::to_vec(&pairs)?, true)
     }
 
     pub fn is_done(&self, key: &str) -> Result<bool> {
@@ -166,6 +192,10 @@ impl PlanFolder {
             (false, false) => Ok(()),
         }
     }
+}
+
+fn pairs_name(key: &str) -> String {
+    format!("{PAIRS}/{}/{key}.json", key.get(..2).unwrap_or(key))
 }
 
 /// Results lie in folders of at most a few hundred.

@@ -8,6 +8,7 @@
 //! | question | where |
 //! |---|---|
 //! | what are the tasks, and who scores which? | [`plan`], [`bundle`], [`cost`]; [`file`] is how that is written |
+//! | how do workers know the pairs of a film that is cut? | [`pairs`] |
 //! | where are results, and how do they get there? | [`folder`], [`store`] |
 //! | what if videos or the plan lie in an object store? | [`place`] |
 //! | what does a worker do? | [`work`], [`score`]; `queue` where it takes tasks from NATS |
@@ -20,6 +21,7 @@ mod cost;
 mod file;
 mod folder;
 mod gather;
+mod pairs;
 mod place;
 mod plan;
 #[cfg(feature = "nats")]

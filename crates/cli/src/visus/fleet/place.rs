@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 #[cfg(feature = "object-store")]
-pub use with_stores::{StageArgs, file, pairs, shape, stage, store};
+pub use with_stores::{StageArgs, file, is_encoded, pairs, shape, stage, store};
 #[cfg(not(feature = "object-store"))]
-pub use without::{StageArgs, file, pairs, shape, stage, store};
+pub use without::{StageArgs, file, is_encoded, pairs, shape, stage, store};
 
 /// Schemes of object stores.
 const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
@@ -206,6 +206,11 @@ mod with_stores {
         Ok(raw.is_some() || start == Y4M)
     }
 
+    /// Whether a video needs a decoder.
+    pub fn is_encoded(path: &Path, raw: Option<Format>) -> Result<bool> {
+        Ok(!is_plain(path, raw)?)
+    }
+
     /// Size and length of an object's video.
     pub fn shape(path: &Path, raw: Option<Format>, decoders: &Decoders) -> Result<Shape> {
         if is_plain(path, raw)? {
@@ -275,7 +280,7 @@ mod without {
     use anyhow::{Result, bail};
     use clap::Args;
     use serde_json::Value;
-    use visus_scoring::{Decoders, Shape, Videos};
+    use visus_scoring::{Decoders, Shape, Video, Videos};
     use visus_video::Format;
 
     use super::super::store::Store;
@@ -305,6 +310,10 @@ mod without {
 
     pub fn shape(path: &Path, _raw: Option<Format>, _decoders: &Decoders) -> Result<Shape> {
         refuse(path)
+    }
+
+    pub fn is_encoded(path: &Path, raw: Option<Format>) -> Result<bool> {
+        Ok(raw.is_none() && !Video::Path(path.to_path_buf()).is_y4m())
     }
 
     pub fn stage(videos: Videos, paths: [&Path; 2], _args: &StageArgs) -> Result<Videos> {

@@ -12,7 +12,10 @@ use visus_engine::Cancel;
 use visus_scoring::{Shape, Video};
 
 use super::bundle::{self, Bundle, Head, Plan, Task};
+use super::cost::Film;
 use super::folder::PlanFolder;
+use super::pairs::{self, Finder, Found};
+use super::place::StageArgs;
 use super::trace::{self, Traces};
 use super::{cost, place, simulate};
 use crate::visus::args::ScoreArgs;
@@ -66,9 +69,15 @@ pub struct PlanArgs {
     pub workers: Option<u32>,
 
     /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses [default: 60; encoded
-    /// video is cut less often, so that decoding what precedes a range at most doubles the cost]
+    /// video whose pairs are not found while planning is cut less often, so that decoding what precedes a range at most doubles the
+    /// cost]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub piece: Option<f64>,
+
+    /// Read long encoded videos while planning to find which of their frames belong together, for about so many minutes of one core at
+    /// most: their ranges then decode nothing that precedes them
+    #[arg(long, value_name = "MINUTES", default_value_t = 60.0, value_parser = not_negative)]
+    pub find_pairs: f64,
 
     /// Also print how long the plan would take on 10 to 10,000 workers, with stragglers and failures
     #[arg(long)]
@@ -83,6 +92,9 @@ pub struct PlanArgs {
     #[cfg(feature = "nats")]
     #[arg(long, value_name = "SECONDS", default_value_t = 30, requires = "queue", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub lease: u32,
+
+    #[command(flatten)]
+    pub stage: StageArgs,
 
     /// No summary
     #[arg(short, long)]
@@ -99,6 +111,11 @@ fn positive(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|number| number.is_finite() && *number > 0.0)
         .ok_or("a number above 0 is needed".into())
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or("a number of 0 or more is needed".into())
 }
 
 /// Looking at objects is waiting for answers: so many wait at once.
@@ -215,7 +232,16 @@ fn make(args: &PlanArgs, folder: &PlanFolder) -> Result<Plan> {
         common: common(&words),
         ..Head::default()
     };
-    let tasks = tasks(&head, look(&words, &pairs)?, &words, args.piece);
+    let looks = look(&words, &pairs)?;
+    // A limit on frames or a step cannot be divided.
+    let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
+    let found = if is_whole {
+        Found::new()
+    } else {
+        let (budget, piece) = (args.find_pairs * 60.0, args.piece);
+        Finder { folder, head: &head, budget, piece, stage: &args.stage, quiet: args.quiet }.find(&looks)?
+    };
+    let tasks = tasks(&head, looks, is_whole, args.piece, &found);
     let finished = earlier.map(|plan| finished(folder, &plan)).transpose()?.unwrap_or_default();
     let total: f64 = tasks.iter().map(|(_, task)| task.cost).sum();
     let wanted = wanted_shards(args, total);
@@ -248,25 +274,44 @@ fn wanted_shards(args: &PlanArgs, total: f64) -> usize {
 }
 
 /// What is known of a pair before it is scored.
-struct Look {
+pub struct Look {
     reference: Value,
     distorted: Value,
     /// A video that cannot be looked at has none: whoever scores it says what is wrong with it.
-    shape: Option<Shape>,
+    pub shape: Option<Shape>,
+}
+
+impl Look {
+    /// The task of scoring all of it.
+    pub fn whole(&self) -> Task {
+        let (reference, distorted) = (self.reference.clone(), self.distorted.clone());
+        Task { rows: Vec::new(), reference, distorted, range: None, cost: 0.0, has_pairs: false }
+    }
+
+    pub fn is_encoded(&self) -> bool {
+        self.shape.is_some_and(|shape| shape.is_encoded)
+    }
 }
 
 /// The tasks of all pairs with their keys, in the order of the list. Rows that ask for the same share theirs.
-fn tasks(head: &Head, looks: Vec<Look>, words: &ScoreArgs, piece: Option<f64>) -> Vec<(String, Task)> {
-    // A limit on frames or a step cannot be divided.
-    let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
+fn tasks(
+    head: &Head,
+    looks: Vec<Look>,
+    is_whole: bool,
+    piece: Option<f64>,
+    found: &Found,
+) -> Vec<(String, Task)> {
     let mut tasks: Vec<(String, Task)> = Vec::with_capacity(looks.len());
     let mut known: HashMap<String, usize> = HashMap::new();
-    for (row, Look { reference, distorted, shape }) in looks.into_iter().enumerate() {
-        let ranges = if is_whole { vec![None] } else { cost::cut(shape, head.ns_per_pixel, piece) };
+    for (row, look) in looks.into_iter().enumerate() {
+        let whole = look.whole();
+        let pairs = found.get(&pairs::key(&whole, head)).copied();
+        let film = Film::of(look.shape, pairs);
+        let ranges = if is_whole { vec![None] } else { cost::cut(film, head.ns_per_pixel, piece) };
         for range in ranges {
-            let cost = cost::seconds(shape, range, head.ns_per_pixel);
-            let (reference, distorted) = (reference.clone(), distorted.clone());
-            let task = Task { rows: vec![row], reference, distorted, range, cost };
+            let cost = cost::seconds(film, range, head.ns_per_pixel);
+            let has_pairs = pairs.is_some() && range.is_some();
+            let task = Task { rows: vec![row], range, cost, has_pairs, ..whole.clone() };
             let key = task.key(&head.common, &head.score);
             match known.get(&key) {
                 Some(place) => tasks[*place].1.rows.push(row),
@@ -298,6 +343,9 @@ fn look(words: &ScoreArgs, pairs: &[(PathBuf, PathBuf)]) -> Result<Vec<Look>> {
         } else {
             Shape::of(&Video::Path(distorted.clone()), raw, &decoders, &Cancel::new()).ok()
         };
+        let is_encoded =
+            |shape: &Shape| shape.is_encoded || place::is_encoded(reference, raw).unwrap_or(false);
+        let shape = shape.map(|shape| Shape { is_encoded: is_encoded(&shape), ..shape });
         Ok(Look { reference: file_facts(reference)?, distorted: file_facts(distorted)?, shape })
     };
     let (next, looks) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(pairs.len())));

@@ -1,14 +1,15 @@
 //! One task: its score, or why there is none.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
 use visus_engine::{Cancel, EngineError, Silent};
 use visus_report::score::{self, ScoreReport};
 use visus_scoring::{
-    ErrorClass, Pairing, Prepared, RunOptions, ScoreError, ScoreRequest, ScoreResult, Selection, Video,
-    Videos, score_opened,
+    ErrorClass, FoundPairs, Pairing, Prepared, RunOptions, ScoreError, ScoreRequest, ScoreResult, Selection,
+    Video, Videos, score_opened,
 };
 use visus_video::Format;
 
@@ -39,25 +40,52 @@ impl Scorer {
         Ok(Self { selection, options, raw: videos.raw, pairing })
     }
 
-    /// The result of a task; an error is one of this machine.
-    pub fn task(&self, task: &Task, threads: usize, stage: &StageArgs) -> Result<TaskResult> {
+    /// The pairs of two videos; an error is why they are not found, or would not help.
+    pub fn find_pairs(&self, task: &Task, stage: &StageArgs) -> Result<FoundPairs> {
+        let videos = self.videos(task, None, stage)?;
+        let prepared = Prepared::new(videos, &self.selection.models, &Cancel::new())?;
+        prepared.find_pairs()?.map_err(anyhow::Error::msg)
+    }
+
+    fn videos(&self, task: &Task, found: Option<Arc<FoundPairs>>, stage: &StageArgs) -> Result<Videos> {
         let (reference, distorted) = (task.reference(), task.distorted());
-        if file_facts(reference)? != task.reference || file_facts(distorted)? != task.distorted {
-            bail!("{} or its reference has changed since it was planned; plan again", distorted.display());
-        }
         let videos = Videos {
             reference: Video::Path(reference.to_path_buf()),
             distorted: Video::Path(distorted.to_path_buf()),
             raw: self.raw,
-            pairing: self.pairing.clone(),
+            pairing: Pairing { found, ..self.pairing.clone() },
             skip: [0, 0],
         };
-        let videos = place::stage(videos, [reference, distorted], stage)?;
+        place::stage(videos, [reference, distorted], stage)
+    }
+
+    /// The result of a task, of which pairs may have been found; an error is one of this machine.
+    pub fn task(
+        &self,
+        task: &Task,
+        found: Option<FoundPairs>,
+        threads: usize,
+        stage: &StageArgs,
+    ) -> Result<TaskResult> {
+        let (reference, distorted) = (task.reference(), task.distorted());
+        if file_facts(reference)? != task.reference || file_facts(distorted)? != task.distorted {
+            bail!("{} or its reference has changed since it was planned; plan again", distorted.display());
+        }
         let (from, to) = task.range.map_or((None, None), |(from, to)| (Some(from), to));
         let moment = |frame: Option<u64>| frame.map(visus_scoring::range::Moment::Frame);
         let options = self.options.clone();
         let options = RunOptions { threads: Some(threads), from: moment(from), to: moment(to), ..options };
-        match self.score(videos, &options) {
+        if let Some(found) = found {
+            match self.score(self.videos(task, Some(Arc::new(found)), stage)?, &options) {
+                Ok(result) => return Ok(TaskResult::Ok { report: report(&result) }),
+                // Whatever it is, pairing from the beginning says what one run says.
+                Err(error) => {
+                    let error = anyhow::Error::from(error);
+                    eprintln!("visus: {}: {error:#}; pairing it anew", distorted.display());
+                }
+            }
+        }
+        match self.score(self.videos(task, None, stage)?, &options) {
             Ok(result) => Ok(TaskResult::Ok { report: report(&result) }),
             Err(error) if is_of_video(&error) => {
                 let error_class = draw::class_name(error.class()).to_owned();

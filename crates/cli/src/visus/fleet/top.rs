@@ -201,6 +201,7 @@ mod tests {
             distorted: file.clone(),
             range: None,
             cost: 2.0,
+            has_pairs: false,
         };
         let bundle =
             |place: usize| Bundle { key: place.to_string(), shard: place % shards, tasks: vec![task(place)] };

@@ -308,7 +308,8 @@ impl Worker<'_> {
             json!({ "event": "task_started", "task": bundle.key, "distorted": distorted, "range": task.range })
         });
         counters.running.fetch_add(1, Ordering::Relaxed);
-        let outcome = scorer.task(task, threads, &self.args.stage);
+        let found = if task.has_pairs { self.folder.pairs(&bundle.key) } else { Ok(None) };
+        let outcome = found.and_then(|found| scorer.task(task, found, threads, &self.args.stage));
         counters.running.fetch_sub(1, Ordering::Relaxed);
         let elapsed = started.elapsed();
         counters.microseconds.fetch_add(elapsed.as_micros() as usize, Ordering::Relaxed);
