@@ -30,9 +30,11 @@ pub(crate) struct Known {
 
 impl OpenPair {
     /// Reads both videos to their ends, for what pairing finds; they must have been opened for it
-    /// ([`finding`](PairOptions::finding)).
-    pub fn find(mut self) -> Result<FoundPairs, MediaError> {
-        while self.reference.skip(1)? == 1 && self.distorted.skip(1)? == 1 {}
+    /// ([`finding`](PairOptions::finding)). `passed` is called after every pair.
+    pub fn find(mut self, passed: &mut dyn FnMut()) -> Result<FoundPairs, MediaError> {
+        while self.reference.skip(1)? == 1 && self.distorted.skip(1)? == 1 {
+            passed();
+        }
         self.distorted.skip(1)?;
         self.control.finish();
         Ok(FoundPairs::new(std::mem::take(&mut *lock(&self.control.log))))

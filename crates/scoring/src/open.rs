@@ -208,8 +208,8 @@ impl Prepared {
     }
 
     /// Reads both videos to their ends for the pairs that they make, without scoring them: parts of them can then be scored without
-    /// a look at what lies before. The reason says why that would not help.
-    pub fn find_pairs(self) -> Result<Result<FoundPairs, String>, ScoreError> {
+    /// a look at what lies before. The reason says why that would not help. `passed` is called after every pair.
+    pub fn find_pairs(self, passed: &mut dyn FnMut()) -> Result<Result<FoundPairs, String>, ScoreError> {
         let State::Media(media) = self.state else {
             return Ok(Err("its frames have their places".to_owned()));
         };
@@ -218,7 +218,7 @@ impl Prepared {
             return Ok(Err(reason));
         }
         let options = PairOptions { finding: true, ..options };
-        let found = probed.open(&options).and_then(OpenPair::find);
+        let found = probed.open(&options).and_then(|pair| pair.find(passed));
         found.map(Ok).map_err(|error| names.reworded(error.into()))
     }
 

@@ -13,6 +13,8 @@ use crate::steps::{root, succeeds};
 
 const PAIRS: usize = 12;
 const FRAMES: usize = 3;
+/// Rows of a plan of more than 8 MiB.
+const LARGE: usize = 40_000;
 
 /// A kind of store, what addresses begin with, and what a client needs in its environment.
 struct Kind {
@@ -123,7 +125,25 @@ fn score(options: &Options, folder: &Path, videos: &Path, kind: &Kind) -> Result
     }
     visus(&["status", &plan])?;
     visus(&["gather", &plan, "-q", "-o", &output.to_string_lossy()])?;
+    // A plan that is sent in parts, and read again by ranges.
+    let (list, large) = (large_list(folder)?, address("large"));
+    visus(&["plan", &list.to_string_lossy(), "-q", "-o", &large, "--", "-m", "v0.6.1"])?;
+    let mut status = Command::new(&options.queue_visus);
+    let status = status.args(["status", &large, "--json"]).envs(environment.iter().cloned()).output()?;
+    let status: Value = serde_json::from_slice(&status.stdout).context("status")?;
+    ensure!(status["pairs"] == LARGE, "{status}");
     lines(&output, &prefix, &format!("{}/", videos.display()))
+}
+
+/// A list whose plan is larger than what is sent at once. Its videos do not exist, which planning leaves to workers.
+fn large_list(folder: &Path) -> Result<PathBuf> {
+    let rows = (0..LARGE).map(|row| format!("/none/{row:0>100}.y4m,/none/{row}.y4m\n"));
+    let list = folder.join("large.csv");
+    std::fs::write(
+        &list,
+        std::iter::once("reference,distorted\n".to_owned()).chain(rows).collect::<String>(),
+    )?;
+    Ok(list)
 }
 
 fn start(options: &Options, videos: &Path, kind: &Kind) -> Result<(Server, u16)> {

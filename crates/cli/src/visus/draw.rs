@@ -18,7 +18,7 @@ impl Bar {
         Self(ProgressBar::with_draw_target(None, target))
     }
 
-    fn start(&self, total: Option<u64>) {
+    pub fn start(&self, total: Option<u64>) {
         let template = if total.is_some() {
             "{bar:30} {pos}/{len} frames  {per_sec:.1}  {eta} left"
         } else {
@@ -31,6 +31,16 @@ impl Bar {
             self.0.set_length(total);
         }
         self.0.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    /// So many frames more.
+    pub fn add(&self, frames: u64) {
+        self.0.inc(frames);
+    }
+
+    /// A line that stays above the bar.
+    pub fn say(&self, text: &str) {
+        self.0.suspend(|| eprintln!("{text}"));
     }
 
     /// Takes the bar off the screen.

@@ -81,6 +81,10 @@ impl Film {
         Self { frames: Some(frames), ..self }
     }
 
+    pub fn frames(self) -> Option<u64> {
+        self.frames
+    }
+
     /// Seconds for decoding both videos once.
     pub fn decoding(self) -> f64 {
         self.pixels * self.frames.unwrap_or(0) as f64 * DECODING * 1e-9

@@ -20,6 +20,7 @@ use super::folder::PlanFolder;
 use super::place::StageArgs;
 use super::plan::Look;
 use super::score::Scorer;
+use crate::visus::draw::Bar;
 
 /// What it takes to find pairs.
 pub struct Finder<'a> {
@@ -55,7 +56,8 @@ impl Finder<'_> {
         if candidates.is_empty() {
             return Ok(Found::new());
         }
-        let scorer = Scorer::new(self.head)?;
+        let (scorer, bar) = (Scorer::new(self.head)?, Bar::new(self.quiet));
+        bar.start(candidates.iter().map(|candidate| candidate.film.frames()).sum());
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let take = || {
             while let Some((place, candidate)) = {
@@ -64,7 +66,7 @@ impl Finder<'_> {
             } {
                 let pairs = self.known(candidate).and_then(|known| match known {
                     Some(pairs) => Ok(Some(pairs)),
-                    None => self.read(&scorer, candidate, (place + 1, candidates.len())),
+                    None => self.read(&scorer, candidate, (place + 1, candidates.len()), &bar),
                 });
                 found.lock().unwrap_or_else(PoisonError::into_inner).push((&candidate.key, pairs));
             }
@@ -72,6 +74,7 @@ impl Finder<'_> {
         // A film keeps two decoders and the thread that pairs busy.
         let lanes = std::thread::available_parallelism().map_or(1, usize::from) / 2;
         std::thread::scope(|scope| (0..lanes.max(1)).for_each(|_| drop(scope.spawn(take))));
+        bar.clear();
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter();
         found.filter_map(|(key, pairs)| pairs.transpose().map(|pairs| Ok((key.clone(), pairs?)))).collect()
     }
@@ -119,17 +122,18 @@ impl Finder<'_> {
         scorer: &Scorer,
         candidate: &Candidate,
         (number, of): (usize, usize),
+        bar: &Bar,
     ) -> Result<Option<u64>> {
-        let shown = candidate.task.distorted().display();
-        if !self.quiet {
-            eprintln!("visus: {shown}: finding its pairs ({number} of {of})");
-        }
-        let found = match scorer.find_pairs(&candidate.task, self.stage) {
+        let say = |text: String| {
+            if !self.quiet {
+                bar.say(&format!("visus: {}: {text}", candidate.task.distorted().display()));
+            }
+        };
+        say(format!("finding its pairs ({number} of {of})"));
+        let found = match scorer.find_pairs(&candidate.task, self.stage, &mut || bar.add(1)) {
             Ok(found) => found,
             Err(reason) => {
-                if !self.quiet {
-                    eprintln!("visus: {shown}: {reason:#}; its ranges are paired when they are scored");
-                }
+                say(format!("{reason:#}; its ranges are paired when they are scored"));
                 return Ok(None);
             }
         };

@@ -40,11 +40,11 @@ impl Scorer {
         Ok(Self { selection, options, raw: videos.raw, pairing })
     }
 
-    /// The pairs of two videos; an error is why they are not found, or would not help.
-    pub fn find_pairs(&self, task: &Task, stage: &StageArgs) -> Result<FoundPairs> {
+    /// The pairs of two videos; an error is why they are not found, or would not help. `passed` is called after every pair.
+    pub fn find_pairs(&self, task: &Task, stage: &StageArgs, passed: &mut dyn FnMut()) -> Result<FoundPairs> {
         let videos = self.videos(task, None, stage)?;
         let prepared = Prepared::new(videos, &self.selection.models, &Cancel::new())?;
-        prepared.find_pairs()?.map_err(anyhow::Error::msg)
+        prepared.find_pairs(passed)?.map_err(anyhow::Error::msg)
     }
 
     fn videos(&self, task: &Task, found: Option<Arc<FoundPairs>>, stage: &StageArgs) -> Result<Videos> {
