@@ -119,28 +119,20 @@ impl<'a> Trial<'a> {
         Ok(Cost { wall: started.elapsed().as_secs_f64(), processor: seconds(&times)? })
     }
 
-    /// Compares line by line, speed aside.
+    /// Compares byte by byte.
     fn compare(&self) -> Result<()> {
-        let (gathered, batch) =
-            (lines(Path::new(&self.output("gathered")))?, lines(Path::new(&self.output("batch")))?);
-        ensure!(gathered.len() == self.pairs, "{} of {} lines were gathered", gathered.len(), self.pairs);
-        ensure!(batch.len() == self.pairs, "a batch wrote {} of {} lines", batch.len(), self.pairs);
-        for (row, (got, expected)) in gathered.iter().zip(&batch).enumerate() {
+        let read = |name: &str| {
+            let path = self.output(name);
+            std::fs::read_to_string(&path).context(path)
+        };
+        let (gathered, batch) = (read("gathered")?, read("batch")?);
+        ensure!(gathered.lines().count() == self.pairs, "not all of {} lines were gathered", self.pairs);
+        for (row, (got, expected)) in gathered.lines().zip(batch.lines()).enumerate() {
             ensure!(got == expected, "row {}:\n{got}\nis not\n{expected}", row + 1);
         }
+        ensure!(gathered == batch, "a batch wrote {} of {} lines", batch.lines().count(), self.pairs);
         Ok(())
     }
-}
-
-/// Lines in the order of rows, without the speed.
-fn lines(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let mut lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    lines.sort_by_key(|line| line["row"].as_u64());
-    for line in &mut lines {
-        line.as_object_mut().context("a line is no object")?.shift_remove("fps");
-    }
-    Ok(lines.iter().map(Value::to_string).collect())
 }
 
 /// Processor time of all children, from what the shell's `times` wrote: `0m1.5s 0m0.2s` in its second line.

@@ -159,14 +159,14 @@ fn start(options: &Options, videos: &Path, kind: &Kind) -> Result<(Server, u16)>
     Ok((server, port))
 }
 
-/// Lines without speed and times of files, in the order of encodes; addresses that begin with `prefix` are those of local files.
+/// Lines without times of files, in the order of encodes; addresses that begin with `prefix` are those of local files.
 fn lines(path: &Path, prefix: &str, local: &str) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let text = if prefix.is_empty() { text } else { text.replace(prefix, local) };
     let mut lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     for line in &mut lines {
         let line = line.as_object_mut().context("a line is no object")?;
-        for key in ["fps", "task", "row"] {
+        for key in ["task", "row"] {
             line.shift_remove(key);
         }
     }

@@ -44,7 +44,7 @@ pub fn run(args: &MergeArgs) -> Result<()> {
     let parts: Result<Vec<(String, Value)>> = args.parts.iter().map(read).collect();
     let merged = part::merge(parts?, args.open_end, &join_pairing, &visus_scoring::join_diagnosis)?;
     match &args.output {
-        Some(path) if path != Path::new("-") => replace(path, &merged)?,
+        Some(path) if path != Path::new("-") => replace(path, |out| write_report(out, &merged))?,
         _ if args.pages.wanted() && args.output.is_none() => {}
         Some(path) => write_json(path, &merged)?,
         None => print_all(&format!("{merged:#}\n"))?,
@@ -58,18 +58,23 @@ pub fn join_pairing(shares: &[Value]) -> Result<Vec<(&'static str, Value)>, Stri
     Ok(vec![("comparability", joined.comparability), ("pairing", joined.pairing)])
 }
 
-/// The file appears whole or not at all, and may be one of the parts.
-fn replace(path: &Path, report: &Value) -> Result<()> {
+/// The file appears whole or not at all, and may be one of those that it is made from.
+pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cannot = || format!("cannot create {}", path.display());
     let file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
     let mut out = std::io::BufWriter::new(file);
-    let written = serde_json::to_writer_pretty(&mut out, report).map_err(std::io::Error::from);
-    written.and_then(|()| writeln!(out)).with_context(cannot)?;
+    write(&mut out).with_context(cannot)?;
     let file = out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(cannot)?;
     readable(file.as_file()).and_then(|()| file.as_file().sync_all()).with_context(cannot)?;
     file.persist(path).with_context(cannot)?;
     Ok(())
+}
+
+/// A report as JSON, with a newline at its end.
+fn write_report(out: &mut dyn Write, report: &Value) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    writeln!(out)
 }
 
 /// Temporary files are for their owner alone; reports and plans are for all whom the folder lets in.

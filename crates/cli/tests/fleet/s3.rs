@@ -160,7 +160,7 @@ fn pass(client: TcpStream, to: SocketAddr, most: usize) -> std::io::Result<()> {
     copied.map(|_| ())
 }
 
-/// Lines without speed and times of files, the videos named as in this folder.
+/// Lines without times of files, the videos named as in this folder.
 fn scores(path: &Path, folder: &Path) -> Vec<String> {
     let folder = format!("{}/", folder.display());
     let strip = |mut line: Value| {

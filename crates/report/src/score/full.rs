@@ -17,8 +17,10 @@ use crate::stats;
 pub struct FullScore<'a> {
     /// Version of the engine.
     version: &'a str,
-    /// Frames scored per second.
-    fps: Option<f64>,
+    /// Frames scored per second; lines of batches have none, so that they are the same in every run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<f64>")]
+    fps: Option<Option<f64>>,
     /// full: every frame is listed; pooled: none is, as in a batch.
     detail: &'static str,
     /// The backend that was asked for: auto, cpu, or a kind of device.
@@ -103,13 +105,20 @@ pub struct PooledScores {
     pub min_frame: Option<u64>,
 }
 
+impl FullScore<'_> {
+    /// The same without what differs from run to run.
+    pub fn timeless(self) -> Self {
+        Self { fps: None, ..self }
+    }
+}
+
 impl<'a> ScoreReport<'a> {
     /// The report with every frame.
     pub fn full(self) -> FullScore<'a> {
         let facts = self.facts;
         FullScore {
             version: &facts.provenance.version,
-            fps: self.fps(),
+            fps: Some(self.fps()),
             detail: "full",
             backend_requested: &facts.backend_requested,
             backend_used: &facts.backend_used,

@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+
+use super::arrange::Lines;
+use super::list::Row;
+use crate::visus::merge::replace;
 
 /// Lines are appended by several threads, each whole.
 pub struct Journal {
@@ -18,7 +22,7 @@ pub struct Journal {
 
 enum Out {
     Stdout,
-    File { file: File, name: String },
+    File { file: File, path: PathBuf },
 }
 
 impl Journal {
@@ -48,7 +52,7 @@ impl Journal {
             // The last line was being written when the power went.
             file.set_len(whole as u64).with_context(|| format!("cannot cut the torn last line of {name}"))?;
         }
-        Ok(Self { out: Mutex::new(Out::File { file, name }), done })
+        Ok(Self { out: Mutex::new(Out::File { file, path: path.to_path_buf() }), done })
     }
 
     pub fn has(&self, task: &Value) -> bool {
@@ -63,11 +67,27 @@ impl Journal {
                 let mut out = std::io::stdout().lock();
                 out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("standard output")
             }
-            Out::File { file, name } => file
+            Out::File { file, path } => file
                 .write_all(text.as_bytes())
                 .and_then(|()| file.sync_data())
-                .with_context(|| format!("cannot write {name}")),
+                .with_context(|| format!("cannot write {}", path.display())),
         }
+    }
+
+    /// Puts the lines of a file into the order of the list, once all are there. Standard output keeps the order in which encodes were
+    /// finished.
+    pub fn arrange(&self, rows: &[Row]) -> Result<()> {
+        let Out::File { file, path } = &mut *self.out.lock().unwrap_or_else(PoisonError::into_inner) else {
+            return Ok(());
+        };
+        let cannot = || format!("cannot read {}", path.display());
+        let mut text = String::new();
+        file.rewind().and_then(|()| file.read_to_string(&mut text)).with_context(cannot)?;
+        let lines = Lines::read(&text).with_context(cannot)?;
+        if lines.are_arranged(rows) {
+            return Ok(());
+        }
+        replace(path, |out| lines.write(rows, out))
     }
 }
 

@@ -1,5 +1,6 @@
-//! `visus batch`: many encodes, each reference read once for several of them, a line of JSON for each.
+//! `visus batch`: many encodes, each reference decoded once for several of them, a line of JSON for each.
 
+mod arrange;
 mod journal;
 pub mod list;
 mod pass;
@@ -7,13 +8,14 @@ mod progress;
 
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueHint};
 use visus_engine::Settings;
-use visus_scoring::Selection;
+use visus_scoring::{Selection, Video};
+use visus_video::Format;
 
 use super::args::{RawArgs, RunArgs, SelectionArgs};
 use super::media::MediaArgs;
@@ -26,6 +28,7 @@ A list is a CSV file with a header and the columns `reference` and `distorted`; 
 
 Each line is flushed to disk as soon as its encode is scored. After a crash, --resume skips what is finished and \
 unchanged (paths, sizes, modification times, settings) and retries errors; encodes that were in progress start again.
+A finished file has its lines in the order of the list, standard output in the order in which encodes are finished.
 
 Encoded video is checked and paired as in `visus score`; a pair that is not comparable is an error of its line.
 
@@ -55,7 +58,7 @@ pub struct BatchArgs {
     #[arg(long, requires = "output")]
     pub resume: bool,
 
-    /// Encodes scored at the same time; those of one reference share its reading
+    /// Encodes scored at the same time; those of one encoded reference share its decoding
     #[arg(short, long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
 
@@ -99,10 +102,11 @@ pub fn run(args: &BatchArgs) -> Result<Tally> {
     let selection = args.selection.parse()?;
     let rows = list::read(args)?;
     let journal = Journal::open(args.output.as_deref(), args.resume)?;
-    let (rows, kept) = unfinished(rows, &journal);
-    let progress = Progress::new(args.run.quiet, rows.len());
+    let (left, kept) = unfinished(&rows, &journal);
+    let progress = Progress::new(args.run.quiet, left.len());
     let batch = Batch { args, selection: &selection, journal: &journal, progress: &progress };
-    let (scored, failed) = batch.run(&rows)?;
+    let (scored, failed) = batch.run(&left)?;
+    journal.arrange(&rows)?;
     let tally = Tally { scored, failed, kept };
     progress.clear();
     if !args.run.quiet {
@@ -125,7 +129,8 @@ impl Batch<'_> {
     /// the threads.
     fn run(&self, rows: &[Row]) -> Result<(usize, usize)> {
         let jobs = usize::from(self.args.jobs);
-        let passes: Vec<&[Row]> = passes(rows, jobs).collect();
+        let raw = self.args.raw.format()?;
+        let passes = passes(rows, jobs, |reference| is_shared(reference, raw));
         let threads = self.args.run.options()?.threads.unwrap_or_else(|| Settings::default().threads);
         let widest = passes.iter().map(|rows| rows.len()).max().unwrap_or(1);
         let lanes = (jobs / widest).min(threads).min(passes.len()).max(1);
@@ -155,21 +160,59 @@ impl Batch<'_> {
 }
 
 /// Rows that are still to be scored, each once, those of a reference together.
-fn unfinished(rows: Vec<Row>, journal: &Journal) -> (Vec<Row>, usize) {
-    let total = rows.len();
+fn unfinished(rows: &[Row], journal: &Journal) -> (Vec<Row>, usize) {
     let mut seen = HashSet::new();
-    let mut left = rows;
-    left.retain(|row| !journal.has(&row.task) && seen.insert(row.task.to_string()));
+    let is_left = |row: &&Row| !journal.has(&row.task) && seen.insert(row.task.to_string());
+    let mut left: Vec<Row> = rows.iter().filter(is_left).cloned().collect();
     let mut first: HashMap<PathBuf, usize> = HashMap::new();
     for (place, row) in left.iter().enumerate() {
         first.entry(row.reference.clone()).or_insert(place);
     }
     left.sort_by_key(|row| first.get(&row.reference).copied());
-    let kept = total - left.len();
+    let kept = rows.len() - left.len();
     (left, kept)
 }
 
-/// At most `jobs` neighbours with the same reference at a time.
-fn passes(rows: &[Row], jobs: usize) -> impl Iterator<Item = &[Row]> {
-    rows.chunk_by(|a, b| a.reference == b.reference).flat_map(move |group| group.chunks(jobs))
+/// What is scored together: encodes that share their reference, at most `jobs` of them, or a single one.
+fn passes(rows: &[Row], jobs: usize, is_shared: impl Fn(&Path) -> bool) -> Vec<&[Row]> {
+    let groups = rows.chunk_by(|a, b| a.reference == b.reference);
+    groups.flat_map(|group| group.chunks(if is_shared(&group[0].reference) { jobs } else { 1 })).collect()
+}
+
+/// Whether encodes share one reading of their reference: it is decoded once for all, and a pipe can be read only once. Files of raw
+/// frames stay in the system's cache; to read them again costs less than to hand every frame from thread to thread.
+fn is_shared(reference: &Path, raw: Option<Format>) -> bool {
+    let video = Video::Path(reference.to_path_buf());
+    let is_decoded = raw.is_none() && !video.is_y4m();
+    is_decoded || !video.is_rereadable()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodes_are_scored_together_where_they_share_a_reference() {
+        let row = |reference: &str| Row {
+            number: 1,
+            reference: reference.into(),
+            distorted: "d".into(),
+            task: serde_json::Value::Null,
+        };
+        let rows: Vec<Row> = ["a.mp4", "a.mp4", "a.mp4", "b.y4m", "b.y4m"].map(row).into();
+        let passes = passes(&rows, 2, |reference| reference == Path::new("a.mp4"));
+        assert_eq!(passes.iter().map(|pass| pass.len()).collect::<Vec<_>>(), [2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn raw_files_are_read_by_each_encode() {
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, other] = ["a.y4m", "a.mp4"].map(|name| folder.path().join(name));
+        std::fs::write(&plain, "YUV4MPEG2 W2 H2\n").unwrap();
+        std::fs::write(&other, "no frames").unwrap();
+        assert!(!is_shared(&plain, None) && is_shared(&other, None));
+        let raw = Format::new(16, 16, visus_video::Chroma::C420, 8).unwrap();
+        assert!(!is_shared(&other, Some(raw)));
+        assert!(is_shared(&folder.path().join("pipe"), Some(raw)), "what is no file is read once");
+    }
 }

@@ -117,7 +117,7 @@ fn score_row(common: &Common<'_>, opened: Opened<'_>) -> Result<bool> {
             let facts = result.facts(crate::VERSION);
             let report = ScoreReport::new(&facts, &result.outcome);
             let report = if common.args.per_frame { report.full() } else { report.without_frames() };
-            write_line(common, &BatchLine::scored(begun(row), report))?;
+            write_line(common, &BatchLine::scored(begun(row), report.timeless()))?;
             Ok(true)
         }
         Err(error) if error.class() == ErrorClass::Cancelled => Ok(false),

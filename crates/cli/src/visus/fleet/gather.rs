@@ -15,7 +15,7 @@ use super::folder::{PlanFolder, TaskResult};
 use crate::visus::score::write_to;
 
 const EXAMPLES: &str = "\
-Writes a line of JSON for each pair, in the order of the list: the lines that `visus batch` writes, except for fps.
+Writes a line of JSON for each pair, in the order of the list: the bytes that `visus batch` writes.
 
 Exit codes: 0 all scored, 1 tasks are missing or pairs could not be scored.
 
@@ -175,6 +175,9 @@ fn join(plan: &Plan, row: usize, mut tasks: Vec<(&Task, &str, Option<TaskResult>
     Ok(Joined::Line(line(&row, report), true))
 }
 
+/// What belongs to one run, or to a part of it.
+const OWN: [&str; 3] = ["fps", "frames", "part"];
+
 /// A report with the row around it and without its frames, as a batch writes it.
 fn line(row: &BatchRow<'_>, report: Value) -> Value {
     let mut line = Map::new();
@@ -183,7 +186,7 @@ fn line(row: &BatchRow<'_>, report: Value) -> Value {
     line.insert("reference".to_owned(), row.reference.clone().into());
     line.insert("distorted".to_owned(), row.distorted.clone().into());
     if let Value::Object(report) = report {
-        line.extend(report.into_iter().filter(|(key, _)| key != "frames" && key != "part"));
+        line.extend(report.into_iter().filter(|(key, _)| !OWN.contains(&key.as_str())));
     }
     line.insert("detail".to_owned(), "pooled".into());
     line.insert("task".to_owned(), row.task.clone());
