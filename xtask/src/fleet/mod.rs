@@ -5,8 +5,8 @@
 //! full run) of how many `--frames N`, `--shards N` in how many shards, `--kill-every SECONDS` how often all workers are killed,
 //! `--rounds N` how often all of it is measured, `--visus FILE` which binary, `--only slurm|nats|stores` where. `packaging/scale` is
 //! held against the schemas of those who read it. Object stores of Google and behind TLS are tried, and with `--azurite FILE` (from
-//! npm) Azure's. `--python FILE` names an interpreter with our package, Dask and Ray, to run the examples in
-//! `python/examples`.
+//! npm) Azure's. The examples for Dask and Ray in `python/examples` are run by the interpreter under `target/python`, which `cargo xtask
+//! wheel` fills, or by the one that `--python FILE` names.
 
 mod clips;
 mod manifests;
@@ -41,8 +41,8 @@ pub struct Options {
     /// The only engine, if not all of them.
     only: Option<String>,
     kill_every: Duration,
-    /// An interpreter with our package, Dask and Ray.
-    python: Option<PathBuf>,
+    /// An interpreter with our package, Dask and Ray: by default that of `cargo xtask wheel`.
+    python: PathBuf,
     /// The program `azurite-blob`.
     azurite: Option<PathBuf>,
 }
@@ -63,7 +63,7 @@ impl Options {
             rounds,
             only: None,
             kill_every,
-            python: None,
+            python: root().join("target/python/bin/python"),
             azurite: None,
         }
     }
@@ -84,7 +84,7 @@ impl Options {
                     options.queue_visus.clone_from(&options.visus);
                 }
                 "--azurite" => options.azurite = Some(PathBuf::from(&value).canonicalize().context(value)?),
-                "--python" => options.python = Some(value.into()),
+                "--python" => options.python = value.into(),
                 _ => bail!(
                     "there is no option {word}: --pairs N, --frames N, --shards N, --rounds N, --only slurm|nats|stores, --kill-every SECONDS, --visus FILE, --python FILE, --azurite FILE"
                 ),
@@ -123,7 +123,7 @@ pub fn check() -> Result<()> {
 fn all(options: &Options) -> Result<()> {
     step("manifests of schedulers", manifests::check)?;
     step("slurm", || slurm::check(options))?;
-    step("dask and ray", || python::check(options.python.as_deref()))
+    step("dask and ray", || python::check(&options.python))
 }
 
 #[cfg(test)]

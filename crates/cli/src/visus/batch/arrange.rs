@@ -37,10 +37,8 @@ impl<'a> Lines<'a> {
 
     /// Whether the file is what [`write`](Self::write) would make of it.
     pub fn are_arranged(&self, rows: &[Row]) -> bool {
-        let right = |(index, row): (usize, &Row)| {
-            self.place(row) == Some(index) && self.rows[index] == Some(row.number as u64)
-        };
-        self.all.len() == rows.len() && rows.iter().enumerate().all(right)
+        let placed = rows.iter().filter_map(|row| Some((self.place(row)?, Some(row.number as u64))));
+        placed.eq(self.rows.iter().copied().enumerate())
     }
 
     /// A line for each row of the list that has one; in front of them what belongs to other lists.
