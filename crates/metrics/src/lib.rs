@@ -55,7 +55,8 @@ pub use fixed_kernel::FixedKernel;
 pub use level::Level;
 pub(crate) use metric::group_settings;
 pub use metric::{
-    Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
-    Needs, Pair, Reach, Spread, Window,
+    Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
+    Needs, Pair, Reach, Window,
 };
 pub use options::{OptionError, OptionKind, OptionSpec, OptionValue, Options};
+pub use visus_video::{Alone, Spread};

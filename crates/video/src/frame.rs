@@ -241,6 +241,25 @@ impl Frame {
             .then(|| plane.view_mut(bytemuck::cast_slice_mut(&mut self.memory.plane_mut(index)[range])))
     }
 
+    /// The bytes of all planes at once, for readers that share the work. `None` where padding lies between rows, or where
+    /// planes do not follow one another.
+    pub(crate) fn packed_planes_mut(&mut self) -> Option<Vec<&mut [u8]>> {
+        let (format, planes) = (self.format, self.planes);
+        let planes = &planes[..format.planes()];
+        if self.is_apart() || planes.iter().any(|plane| plane.stride != plane.width) {
+            return None;
+        }
+        let (mut rest, mut at) = (self.memory.bytes_mut(), 0);
+        let mut slices = Vec::with_capacity(planes.len());
+        for range in planes.iter().map(|plane| plane.byte_range(&format)) {
+            let (_, from) = rest.split_at_mut_checked(range.start.checked_sub(at)?)?;
+            let (plane, behind) = from.split_at_mut_checked(range.len())?;
+            slices.push(plane);
+            (rest, at) = (behind, range.end);
+        }
+        Some(slices)
+    }
+
     fn is_apart(&self) -> bool {
         matches!(self.memory, Memory::Apart(_))
     }
