@@ -50,7 +50,8 @@ const ROWS_PER_THREAD: usize = 256;
 /// as much as a good part of a frame.
 fn division_of_work(threads: usize, frames: Option<u64>, height: usize) -> (usize, bool) {
     let threads = threads.max(1);
-    let Some(frames) = frames.and_then(|frames| usize::try_from(frames).ok()).filter(|count| *count < threads)
+    let Some(frames) =
+        frames.and_then(|frames| usize::try_from(frames).ok()).filter(|count| *count < threads)
     else {
         return (threads, false);
     };

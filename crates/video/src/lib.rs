@@ -48,6 +48,7 @@ mod spread;
 pub mod synthetic;
 mod writer;
 mod y4m;
+mod zeros;
 
 pub use crop::{Cropped, Region};
 pub use declared::Declared;
@@ -67,3 +68,4 @@ pub use source::{
 };
 pub use spread::{Alone, Spread};
 pub use writer::{Y4mWriter, write_raw, write_y4m};
+pub use zeros::{Plain, Zeros};
