@@ -44,19 +44,18 @@ fn frames_for(device: Option<&OpenDevice>) -> usize {
 /// Rows of a frame that keep a thread busy: parts of fewer rows spend too much on what neighbours do as well.
 const ROWS_PER_THREAD: usize = 256;
 
-/// Workers, and whether threads share the work on each frame. Frames are shared out among workers. Where there are fewer
-/// frames than threads, all threads work on all frames: then a few workers are enough, one more than it takes to give every
-/// thread its rows, so that one frame can begin while another ends. Each worker has memory of its own, whose first use costs
-/// as much as a good part of a frame.
+/// Workers, and whether threads share the work on each frame. Frames are shared out among workers. Where there are clearly
+/// fewer frames than threads, all threads work on all frames: then a few workers are enough, one more than it takes to give
+/// every thread its rows, so that one frame can begin while another ends. Each worker has memory of its own, whose first use
+/// costs as much as a good part of a frame.
 fn division_of_work(threads: usize, frames: Option<u64>, height: usize) -> (usize, bool) {
     let threads = threads.max(1);
-    let Some(frames) =
-        frames.and_then(|frames| usize::try_from(frames).ok()).filter(|count| *count < threads)
-    else {
-        return (threads, false);
-    };
+    let frames = frames.map_or(threads, |frames| usize::try_from(frames).unwrap_or(threads).clamp(1, threads));
+    if 4 * frames > 3 * threads {
+        return (frames, false);
+    }
     let needed = threads.div_ceil((height / ROWS_PER_THREAD).max(1)) + 1;
-    (needed.min(frames.max(1)), true)
+    (needed.min(frames), true)
 }
 
 /// Scores `distorted` against `reference`. Returns when all is done, failed or cancelled; no thread outlives it but a
@@ -409,9 +408,10 @@ mod tests {
             (8, Some(8), 1080, (8, false)),
             (8, Some(1), 4320, (1, true)),
             (8, Some(3), 4320, (2, true)),
-            (16, Some(15), 4320, (2, true)),
-            (16, Some(15), 1080, (5, true)),
-            (16, Some(15), 100, (15, true)),
+            (16, Some(13), 4320, (13, false)),
+            (16, Some(12), 4320, (2, true)),
+            (16, Some(12), 1080, (5, true)),
+            (16, Some(12), 100, (12, true)),
             (8, Some(0), 1080, (1, true)),
             (0, Some(5), 1080, (1, false)),
         ] {

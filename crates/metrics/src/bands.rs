@@ -90,21 +90,32 @@ impl<T> Default for Spares<T> {
 }
 
 impl<T> Spares<T> {
+    /// One that is free, or a new one.
+    pub fn take(&self, make: impl FnOnce() -> T) -> T {
+        let free = lock(&self.0).pop();
+        free.unwrap_or_else(make)
+    }
+
+    pub fn put_back(&self, scratch: T) {
+        lock(&self.0).push(scratch);
+    }
+
     /// Works with one that is free, or a new one.
     pub fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
-        let free = lock(&self.0).pop();
-        let mut scratch = free.unwrap_or_else(make);
+        let mut scratch = self.take(make);
         let result = work(&mut scratch);
-        lock(&self.0).push(scratch);
+        self.put_back(scratch);
         result
     }
 }
 
 /// Passes on what pieces hand in, by rising number, whatever the order in which they end. Whoever hands in the piece that is
 /// due passes on all that wait behind it; nobody else waits for that.
-pub struct InOrder<T, F> {
+pub struct InOrder<'a, T, F> {
     state: Mutex<State<T>>,
     take: Mutex<F>,
+    /// Gets what was passed on, to be filled again.
+    used: &'a Spares<T>,
 }
 
 struct State<T> {
@@ -112,20 +123,12 @@ struct State<T> {
     waiting: BTreeMap<usize, T>,
     /// Somebody is passing on.
     busy: bool,
-    /// What was passed on, to be filled again.
-    used: Vec<T>,
 }
 
-impl<T, F: FnMut(&T)> InOrder<T, F> {
-    pub fn new(take: F) -> Self {
-        let state = State { due: 0, waiting: BTreeMap::new(), busy: false, used: Vec::new() };
-        Self { state: Mutex::new(state), take: Mutex::new(take) }
-    }
-
-    /// Memory of something that was passed on, or new memory.
-    pub fn room(&self, make: impl FnOnce() -> T) -> T {
-        let used = lock(&self.state).used.pop();
-        used.unwrap_or_else(make)
+impl<'a, T, F: FnMut(&T)> InOrder<'a, T, F> {
+    pub fn new(used: &'a Spares<T>, take: F) -> Self {
+        let state = State { due: 0, waiting: BTreeMap::new(), busy: false };
+        Self { state: Mutex::new(state), take: Mutex::new(take), used }
     }
 
     pub fn hand_in(&self, number: usize, item: T) {
@@ -140,8 +143,8 @@ impl<T, F: FnMut(&T)> InOrder<T, F> {
             (state.due, state.busy) = (due + 1, true);
             drop(state);
             (lock(&self.take))(&item);
+            self.used.put_back(item);
             state = lock(&self.state);
-            state.used.push(item);
         }
         state.busy = false;
     }
@@ -171,7 +174,8 @@ mod tests {
     fn what_is_handed_in_is_passed_on_by_number() {
         for width in [1, 3, 7] {
             let mut passed = Vec::new();
-            let in_order = InOrder::new(|item: &usize| passed.push(*item));
+            let used = Spares::default();
+            let in_order = InOrder::new(&used, |item: &usize| passed.push(*item));
             Hands::new(width).each(100, &|number| in_order.hand_in(number, 3 * number));
             drop(in_order);
             assert_eq!(passed, (0..100).map(|number| 3 * number).collect::<Vec<_>>());

@@ -17,12 +17,14 @@ pub struct SharedDifferences {
     format: Format,
     target: Target,
     spares: Spares<Differences>,
+    /// Differences of some rows.
+    terms: Spares<Vec<f64>>,
 }
 
 impl SharedDifferences {
     /// Memory is taken with the first frame that is shared.
     pub fn new(format: &Format, target: Target) -> Self {
-        Self { format: *format, target, spares: Spares::default() }
+        Self { format: *format, target, spares: Spares::default(), terms: Spares::default() }
     }
 
     /// The same as [`Differences::sum`].
@@ -30,14 +32,14 @@ impl SharedDifferences {
         let height = self.format.height();
         let mut sum = 0.0;
         let target = self.target;
-        let in_order = InOrder::new(|terms: &Vec<f64>| {
+        let in_order = InOrder::new(&self.terms, |terms: &Vec<f64>| {
             sum = target.run(
                 #[inline(always)]
                 || add_doubles(sum, terms),
             );
         });
         spread.each(height.div_ceil(ROWS), &|piece| {
-            let mut terms = in_order.room(Vec::new);
+            let mut terms = self.terms.take(Vec::new);
             terms.clear();
             let make = || Differences::new(&self.format, target);
             self.spares.with(make, |differences| {

@@ -18,7 +18,7 @@ use std::sync::Mutex;
 
 use visus_video::{Chroma, PlaneView};
 
-use crate::bands::lock;
+use crate::bands::{Spares, lock};
 use crate::math::log10;
 use crate::simd::Target;
 use crate::{
@@ -78,6 +78,7 @@ impl Metric for PsnrHvs {
             peak: format.peak(),
             weights: [0, 1, 2].map(Weights::of_plane),
             target: Target::new(level),
+            terms: Spares::default(),
         }))
     }
 }
@@ -86,6 +87,8 @@ struct PsnrHvsExtractor {
     peak: u32,
     weights: [Weights; 3],
     target: Target,
+    /// Errors of rows of blocks, where several threads share a frame.
+    terms: Spares<Vec<f32>>,
 }
 
 impl Extractor for PsnrHvsExtractor {
@@ -122,10 +125,10 @@ impl PsnrHvsExtractor {
         }
         let sum = match (reference, distorted) {
             (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                scalar::sum_errors(self.target, reference, distorted, weights, spread)
+                scalar::sum_errors(self.target, reference, distorted, weights, &self.terms, spread)
             }
             (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                scalar::sum_errors(self.target, reference, distorted, weights, spread)
+                scalar::sum_errors(self.target, reference, distorted, weights, &self.terms, spread)
             }
             _ => panic!("planes of one sample type"),
         };

@@ -11,7 +11,7 @@ use super::dct::{Block, LINES, transform_block};
 use super::ordered::add_groups;
 use super::tables::Weights;
 use crate::Spread;
-use crate::bands::InOrder;
+use crate::bands::{InOrder, Spares};
 use crate::simd::Target;
 
 /// How many blocks lie along a side.
@@ -25,13 +25,14 @@ pub fn sum_errors<T: Packed>(
     reference: Plane<'_, T>,
     distorted: Plane<'_, T>,
     weights: &Weights,
+    terms: &Spares<Vec<f32>>,
     spread: &dyn Spread,
 ) -> f32 {
     if spread.width() > 1 {
         return match target.lanes_of_singles() {
-            16 => shared_sum::<T, Fused, 16>(target, [reference, distorted], weights, spread),
-            8 => shared_sum::<T, Fused, 8>(target, [reference, distorted], weights, spread),
-            _ => shared_sum::<T, Divided, 4>(target, [reference, distorted], weights, spread),
+            16 => shared_sum::<T, Fused, 16>(target, [reference, distorted], weights, terms, spread),
+            8 => shared_sum::<T, Fused, 8>(target, [reference, distorted], weights, terms, spread),
+            _ => shared_sum::<T, Divided, 4>(target, [reference, distorted], weights, terms, spread),
         };
     }
     target.run(
@@ -70,24 +71,27 @@ fn shared_sum<T: Packed, Q: Quotient, const LANES: usize>(
     target: Target,
     [reference, distorted]: [Plane<'_, T>; 2],
     weights: &Weights,
+    terms: &Spares<Vec<f32>>,
     spread: &dyn Spread,
 ) -> f32 {
     let across = blocks_along(reference.width());
     let mut sum = 0.0;
-    let in_order = InOrder::new(|groups: &Vec<Block<f32, LANES>>| {
+    let in_order = InOrder::new(terms, |terms: &Vec<f32>| {
+        let groups = terms.as_chunks::<LANES>().0.as_chunks::<64>().0;
         sum = target.run(
             #[inline(always)]
             || add_groups(sum, groups, across),
         );
     });
     spread.each(blocks_along(reference.height()), &|row| {
-        let make = || vec![[[0.0; LANES]; 64]; across.div_ceil(LANES)];
-        let mut groups = in_order.room(make);
+        let mut terms = terms.take(Vec::new);
+        terms.resize(across.div_ceil(LANES) * 64 * LANES, 0.0);
+        let groups = terms.as_chunks_mut::<LANES>().0.as_chunks_mut::<64>().0;
         target.run(
             #[inline(always)]
-            || row_of_blocks::<T, Q, LANES>([reference, distorted], weights, row, &mut groups),
+            || row_of_blocks::<T, Q, LANES>([reference, distorted], weights, row, groups),
         );
-        in_order.hand_in(row, groups);
+        in_order.hand_in(row, terms);
     });
     drop(in_order);
     sum
@@ -365,7 +369,7 @@ mod tests {
         };
         for weights in [0, 1, 2].map(Weights::of_plane) {
             let expected = naive(one, two, &weights);
-            let got = sum_errors(target, one, two, &weights, &Alone);
+            let got = sum_errors(target, one, two, &weights, &Spares::default(), &Alone);
             assert_eq!(
                 got.to_bits(),
                 expected.to_bits(),
@@ -412,8 +416,8 @@ mod tests {
                 else {
                     unreachable!("bytes and words by turns")
                 };
-                let got = sum_errors(target, one, two, &weights, &Hands::new(3));
-                assert_eq!(got.to_bits(), sum_errors(target, wide, other, &weights, &Alone).to_bits());
+                let got = sum_errors(target, one, two, &weights, &Spares::default(), &Hands::new(3));
+                assert_eq!(got.to_bits(), sum_errors(target, wide, other, &weights, &Spares::default(), &Alone).to_bits());
             }
         }
 

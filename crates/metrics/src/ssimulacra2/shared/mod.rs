@@ -13,6 +13,8 @@ mod strip;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use visus_video::Zeros;
+
 use super::blur::{LAG, SPAN};
 use super::colour::Converter;
 use super::fused::{Instruction, Portable};
@@ -44,9 +46,9 @@ pub struct Shared {
     scales: Vec<Scale>,
     spares: Spares<RowScratch>,
     /// Rows of all planes of a scale, one record after another; row `y` is in record `y % KEPT`.
-    records: Vec<f32>,
+    records: Zeros<f32>,
     /// The colours of all scales but the first: records of a row of each colour of both pictures.
-    pictures: Vec<Vec<f32>>,
+    pictures: Vec<Zeros<f32>>,
 }
 
 /// One scale.
@@ -75,12 +77,12 @@ impl Shared {
         let (mut scales, mut pictures) = (Vec::with_capacity(count), Vec::new());
         for index in 0..count {
             if index > 0 {
-                pictures.push(vec![0.0; SIDES * COMPONENTS * width * height]);
+                pictures.push(Zeros::new(SIDES * COMPONENTS * width * height));
             }
             scales.push(Scale::new(width, height, index, count, spread));
             (width, height) = (width.div_ceil(2), height.div_ceil(2));
         }
-        let records = vec![0.0; PLANES * KEPT * size.0];
+        let records = Zeros::new(PLANES * KEPT * size.0);
         Self { target, converter: converter.clone(), scales, spares: Spares::default(), records, pictures }
     }
 
@@ -116,7 +118,7 @@ impl Scale {
         &mut self,
         work: &Work<'_>,
         source: Source<'_>,
-        mut next: Option<&mut Vec<f32>>,
+        mut next: Option<&mut Zeros<f32>>,
         records: &mut [f32],
     ) -> [Norms; COMPONENTS] {
         let records = &mut records[..PLANES * KEPT * self.width];
@@ -125,7 +127,15 @@ impl Scale {
         let mut complete = 0;
         for first in (0..self.height).step_by(ROWS) {
             let end = (first + ROWS).min(self.height);
-            self.make_rows(work, source, first..end, next.as_deref_mut(), records, complete, &mut sums);
+            self.make_rows(
+                work,
+                source,
+                first..end,
+                next.as_mut().map(|next| &mut next[..]),
+                records,
+                complete,
+                &mut sums,
+            );
             // Below the last row the blur goes on with nothing.
             let last = if end == self.height { end + LAG } else { end };
             complete = self.compare(work, first..last, records);
@@ -140,7 +150,7 @@ impl Scale {
         work: &Work<'_>,
         source: Source<'_>,
         rows: Range<usize>,
-        next: Option<&mut Vec<f32>>,
+        next: Option<&mut [f32]>,
         records: &mut [f32],
         complete: usize,
         sums: &mut [[Sums; 3]; COMPONENTS],
