@@ -10,6 +10,7 @@ use visus_video::{Allocator, Format, Pool, ReadError, SharedFrame, Source};
 
 use crate::Cancel;
 use crate::error::{EngineError, Role, Side, guarded};
+use crate::frame_threads::FrameThreads;
 use crate::pair::Differs;
 use crate::run::PATIENCE;
 
@@ -26,6 +27,8 @@ pub(crate) struct Input {
     pub between: u64,
     pub chroma: ChromaReading,
     pub pool: Pool,
+    /// Help with each frame.
+    pub hands: FrameThreads,
 }
 
 /// The memory that frames are read into.
@@ -48,12 +51,8 @@ impl Input {
             return Some(Err(error));
         }
         let mut frame = self.pool.take()?;
-        let all_planes = self.chroma.is_wanted();
-        let more = self.ask(
-            |source| {
-                if all_planes { source.read(&mut frame) } else { source.read_luma(&mut frame) }
-            },
-        );
+        let (luma, hands) = (!self.chroma.is_wanted(), self.hands.clone());
+        let more = self.ask(|source| source.read_spread(&mut frame, luma, &hands));
         self.skip = self.between;
         Some(more.map(|more| more.then(|| SharedFrame::from(frame))))
     }
@@ -70,6 +69,7 @@ impl Input {
             between,
             chroma: self.chroma.clone(),
             pool: self.pool.clone(),
+            hands: self.hands.clone(),
         };
         let others: Vec<Self> = forks.into_iter().zip(1..).map(other).collect();
         std::iter::once(Self { between, ..self }).chain(others).collect()

@@ -66,10 +66,10 @@ fn frame_bytes(format: &Format) -> u64 {
 fn scratch_per_pixel(metric: &str) -> u64 {
     match metric {
         "cambi" | "float_motion" => 16,
-        "float_vif" => 12,
-        "float_adm" => 10,
+        "float_vif" | "ssimulacra2" => 12,
+        "float_adm" => 13,
         "float_ms_ssim" => 6,
-        "adm" | "vif" | "ssimulacra2" | "float_ssim" => 4,
+        "adm" | "vif" | "float_ssim" => 4,
         _ => 1,
     }
 }

@@ -14,6 +14,7 @@ use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
 use crate::error::{EngineError, Role, Side};
 use crate::feed::{ChromaReading, DirectReader, FRAMES_AHEAD, Feed, Input, ReaderThreads, frame_pool};
+use crate::frame_threads::FrameThreads;
 use crate::memory::Needs;
 use crate::pair::{Differs, SharedWalk, Walk, Windows};
 use crate::part::Part;
@@ -40,13 +41,21 @@ fn frames_for(device: Option<&OpenDevice>) -> usize {
     device.map_or(0, |device| device.lane.in_flight() + DEVICE_QUEUE + (MOST_READERS - 1) * FRAMES_AHEAD)
 }
 
-/// Workers, and the threads of each. Frames are shared out among workers; where there are fewer frames than threads, each
-/// frame gets several threads.
-fn division_of_work(threads: usize, frames: Option<u64>) -> (usize, usize) {
+/// Rows of a frame that keep a thread busy: parts of fewer rows spend too much on what neighbours do as well.
+const ROWS_PER_THREAD: usize = 256;
+
+/// Workers, and whether threads share the work on each frame. Frames are shared out among workers. Where there are clearly
+/// fewer frames than threads, all threads work on all frames: then a few workers are enough, one more than it takes to give
+/// every thread its rows, so that one frame can begin while another ends. Each worker has memory of its own, whose first use
+/// costs as much as a good part of a frame.
+fn division_of_work(threads: usize, frames: Option<u64>, height: usize) -> (usize, bool) {
     let threads = threads.max(1);
-    let workers =
-        frames.map_or(threads, |frames| usize::try_from(frames).unwrap_or(threads).clamp(1, threads));
-    (workers, threads / workers)
+    let frames = frames.map_or(threads, |frames| usize::try_from(frames).unwrap_or(threads).clamp(1, threads));
+    if 4 * frames > 3 * threads {
+        return (frames, false);
+    }
+    let needed = threads.div_ceil((height / ROWS_PER_THREAD).max(1)) + 1;
+    (needed.min(frames), true)
 }
 
 /// Scores `distorted` against `reference`. Returns when all is done, failed or cancelled; no thread outlives it but a
@@ -89,6 +98,7 @@ struct Run<'a> {
     clip: ClipInfo,
     span: Span,
     workers: Vec<Worker>,
+    hands: FrameThreads,
     device: Option<OpenDevice>,
     backend: BackendUsed,
 }
@@ -112,8 +122,9 @@ impl<'a> Run<'a> {
         let (threads, room) = needs.reserve(settings.threads, &clip.format, cancel)?;
         let setup =
             WorkerSetup::new(&plan, clip, settings.backend.cpu, device.as_ref(), settings.observer.as_ref())?;
-        let (count, threads_per_frame) = division_of_work(threads, total);
-        let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(threads_per_frame)).collect();
+        let (count, shares_frames) = division_of_work(threads, total, clip.format.height());
+        let hands = FrameThreads::new(if shares_frames { threads } else { 1 })?;
+        let workers: Result<Vec<_>, _> = (0..count).map(|_| setup.worker(&hands)).collect();
         let workers = workers?;
         if sink.event(Event::Started { format: clip.format, total }) == Flow::Stop {
             cancel.fire();
@@ -129,6 +140,7 @@ impl<'a> Run<'a> {
             clip,
             span,
             workers,
+            hands,
             device,
             backend,
         })
@@ -174,6 +186,7 @@ impl<'a> Run<'a> {
             } else {
                 ChromaReading::Always
             },
+            hands: self.hands.clone(),
         };
         let [reference, distorted] = sources;
         [
@@ -388,16 +401,22 @@ mod tests {
     use super::{DEVICE_QUEUE, division_of_work, pool_size};
 
     #[test]
-    fn few_frames_get_several_threads() {
-        for (threads, frames, division) in [
-            (8, None, (8, 1)),
-            (8, Some(1000), (8, 1)),
-            (8, Some(1), (1, 8)),
-            (8, Some(3), (3, 2)),
-            (8, Some(0), (1, 8)),
-            (0, Some(5), (1, 1)),
+    fn few_frames_are_shared_among_threads() {
+        for (threads, frames, height, division) in [
+            (8, None, 1080, (8, false)),
+            (8, Some(1000), 1080, (8, false)),
+            (8, Some(8), 1080, (8, false)),
+            (8, Some(1), 4320, (1, true)),
+            (8, Some(3), 4320, (2, true)),
+            (16, Some(13), 4320, (13, false)),
+            (16, Some(12), 4320, (2, true)),
+            (16, Some(12), 1080, (5, true)),
+            (16, Some(12), 100, (12, true)),
+            (8, Some(0), 1080, (1, true)),
+            (0, Some(5), 1080, (1, false)),
         ] {
-            assert_eq!(division_of_work(threads, frames), division, "{threads} threads, {frames:?} frames");
+            let got = division_of_work(threads, frames, height);
+            assert_eq!(got, division, "{threads} threads, {frames:?} frames of {height} rows");
         }
     }
 

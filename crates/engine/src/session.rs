@@ -16,6 +16,7 @@ use visus_video::SharedFrame;
 use crate::backend::BackendUsed;
 use crate::collect::Collector;
 use crate::error::{EngineError, Side};
+use crate::frame_threads::FrameThreads;
 use crate::lane::{FramePair, Job};
 use crate::pair::{Differs, Windows};
 use crate::run::PATIENCE;
@@ -264,7 +265,7 @@ impl Lanes {
         let (device, backend) = settings.backend.open(plan, &clip)?;
         let setup =
             WorkerSetup::new(plan, clip, settings.backend.cpu, device.as_ref(), settings.observer.as_ref())?;
-        let worker = setup.worker(1)?;
+        let worker = setup.worker(&FrameThreads::none())?;
         if settings.threads == 0 && device.is_none() {
             return Ok((Self::Inline(Box::new(worker)), backend));
         }
@@ -298,7 +299,7 @@ impl Threads {
         }
         let worker = match self.idle.take() {
             Some(worker) => worker,
-            None => self.setup.worker(1)?,
+            None => self.setup.worker(&FrameThreads::none())?,
         };
         self.stage.add_worker(worker)
     }

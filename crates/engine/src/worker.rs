@@ -49,8 +49,8 @@ impl WorkerSetup {
         Ok(setup)
     }
 
-    /// Fails if a metric refuses the clip. More than one thread per frame is for frames that are few and large.
-    pub fn worker(&self, threads_per_frame: usize) -> Result<Worker, MetricError> {
+    /// Fails if a metric refuses the clip. Threads that share the work on a frame are for frames that are few and large.
+    pub fn worker(&self, threads: &FrameThreads) -> Result<Worker, MetricError> {
         let mut groups = Vec::new();
         for places in self.plan.places_by_kind() {
             let (later, now): (Vec<_>, Vec<_>) =
@@ -59,7 +59,7 @@ impl WorkerSetup {
             groups.extend(MetricGroup::of_kind(self, &now)?);
         }
         let groups = groups.into_iter().map(Mutex::new).collect();
-        Ok(Worker { setup: self.clone(), groups, threads: FrameThreads::new(threads_per_frame) })
+        Ok(Worker { setup: self.clone(), groups, threads: threads.clone() })
     }
 
     fn metric(&self, place: usize) -> &dyn Metric {

@@ -13,6 +13,7 @@
 #![deny(unsafe_code)]
 
 mod adm;
+mod bands;
 mod cambi;
 mod ciede;
 mod clip;
@@ -34,6 +35,7 @@ mod metric;
 mod motion;
 mod null;
 mod options;
+mod ordered;
 mod picture;
 pub mod printf;
 mod psnr;
@@ -43,6 +45,8 @@ mod resize;
 mod separable;
 mod simd;
 mod speed;
+#[cfg(test)]
+mod spread_tests;
 mod squares;
 mod ssimulacra2;
 #[cfg(test)]
@@ -55,7 +59,8 @@ pub use fixed_kernel::FixedKernel;
 pub use level::Level;
 pub(crate) use metric::group_settings;
 pub use metric::{
-    Alone, Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError,
-    Needs, Pair, Reach, Spread, Window,
+    Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError, Needs,
+    Pair, Reach, Window,
 };
 pub use options::{OptionError, OptionKind, OptionSpec, OptionValue, Options};
+pub use visus_video::{Alone, Spread};

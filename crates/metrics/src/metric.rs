@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use visus_video::{Format, Frame};
+use visus_video::{Format, Frame, Spread};
 
 use crate::device::DeviceTask;
 use crate::{ClipInfo, Level, OptionError, OptionSpec, Options};
@@ -185,29 +185,6 @@ pub(crate) fn group_settings<M: Metric, S>(
         any.downcast_ref::<M>().map(&settings)
     };
     group.iter().map(of).collect()
-}
-
-/// Lets a metric split the work on one frame. The engine brings the threads, metrics have none.
-pub trait Spread: Sync {
-    /// How many pieces may run at the same time.
-    fn width(&self) -> usize;
-    /// Calls `work` with each number below `count` once, in any order, possibly at the same time. Returns when all
-    /// calls have.
-    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync));
-}
-
-/// One piece after the other.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
-
-impl Spread for Alone {
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        (0..count).for_each(work);
-    }
 }
 
 /// The parallel half of a metric: a pure function of the window, with scratch memory of its own.

@@ -3,10 +3,18 @@
 //! The float features look at pictures on the 8-bit scale whatever their depth: a sample is divided by `2^(depth - 8)`
 //! and shifted by an offset (usually -128 or 0). Both steps are exact in `f32`.
 
+use std::ops::Range;
+
 use visus_video::{PlaneView, Sample};
+
+use crate::simd::Target;
+use crate::{Spread, bands};
 
 /// Rows start at multiples of this many values.
 const ROW_ALIGN: usize = 16;
+
+/// Rows that are worth a call of their own.
+const LEAST_ROWS: usize = 16;
 
 /// A plane of floats that owns its memory: `height` rows of `width` values, `stride` apart.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +75,40 @@ impl FloatPlane {
         for y in 0..self.height {
             self.load_row(plane, depth, offset, y);
         }
+    }
+
+    /// The same, shared among helping hands.
+    pub fn load_spread(
+        &mut self,
+        plane: PlaneView<'_>,
+        depth: u8,
+        offset: f32,
+        target: Target,
+        spread: &dyn Spread,
+    ) {
+        assert_eq!((plane.width(), plane.height()), (self.width, self.height), "planes of one size");
+        let (width, stride) = (self.width, self.stride);
+        let bands = bands::bands(self.height, 1, LEAST_ROWS, spread);
+        bands::for_each(self.bands_mut(&bands), spread, |(rows, data)| {
+            target.run(
+                #[inline(always)]
+                || {
+                    for (y, row) in rows.zip(data.chunks_mut(stride)) {
+                        load_row(plane, depth, offset, y, &mut row[..width]);
+                    }
+                },
+            );
+        });
+    }
+
+    /// All values, padding included, to be written.
+    pub fn data_mut(&mut self) -> &mut [f32] {
+        &mut self.data
+    }
+
+    /// The memory of bands of rows, which follow one another from row 0 on.
+    pub fn bands_mut(&mut self, bands: &[Range<usize>]) -> Vec<(Range<usize>, &mut [f32])> {
+        bands::split(&mut self.data, self.stride, bands)
     }
 
     /// One row of [`load`](Self::load).

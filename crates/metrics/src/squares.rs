@@ -7,8 +7,11 @@
 
 use visus_video::{Plane, PlaneView};
 
-use crate::psnr;
 use crate::simd::Target;
+use crate::{Spread, bands, psnr};
+
+/// Rows of a band: fewer are not worth a call.
+const LEAST_ROWS: usize = 32;
 
 /// Below this whole numbers are exact.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -17,39 +20,51 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 const LANES: usize = 16;
 
 /// The sum of all samples. It is always exact.
-pub fn sum(target: Target, plane: PlaneView<'_>) -> f64 {
-    let sum = target.run(
-        #[inline(always)]
-        || match plane {
-            PlaneView::U8(plane) => sum_rows(plane, row_sum),
-            PlaneView::U16(plane) => sum_rows(plane, row_sum),
-        },
-    );
+pub fn sum(target: Target, plane: PlaneView<'_>, spread: &dyn Spread) -> f64 {
+    let sum = bands::sum(plane.height(), LEAST_ROWS, spread, |rows| {
+        let plane = plane.band(rows);
+        target.run(
+            #[inline(always)]
+            || match plane {
+                PlaneView::U8(plane) => sum_rows(plane, row_sum),
+                PlaneView::U16(plane) => sum_rows(plane, row_sum),
+            },
+        )
+    });
     sum as f64
 }
 
 /// The sum of the squares of all samples.
-pub fn sum_of_squares(target: Target, plane: PlaneView<'_>) -> f64 {
-    target.run(
-        #[inline(always)]
-        || match plane {
-            PlaneView::U8(plane) => sum_rows(plane, row_squares) as f64,
-            PlaneView::U16(plane) => sum_rounded(plane, plane, |sample, _| sample),
-        },
-    )
+pub fn sum_of_squares(target: Target, plane: PlaneView<'_>, spread: &dyn Spread) -> f64 {
+    match plane {
+        PlaneView::U8(plane) => {
+            let sum = bands::sum(plane.height(), LEAST_ROWS, spread, |rows| {
+                target.run(
+                    #[inline(always)]
+                    || sum_rows(plane.band(rows), row_squares),
+                )
+            });
+            sum as f64
+        }
+        PlaneView::U16(plane) => sum_rounded(target, [plane; 2], spread, |sample, _| sample),
+    }
 }
 
 /// The sum of the squared differences of two planes.
 ///
 /// # Panics
 /// If the two planes differ in sample type.
-pub fn sum_of_squared_differences(target: Target, reference: PlaneView<'_>, distorted: PlaneView<'_>) -> f64 {
+pub fn sum_of_squared_differences(
+    target: Target,
+    reference: PlaneView<'_>,
+    distorted: PlaneView<'_>,
+    spread: &dyn Spread,
+) -> f64 {
     match (reference, distorted) {
-        (PlaneView::U16(reference), PlaneView::U16(distorted)) => target.run(
-            #[inline(always)]
-            || sum_rounded(reference, distorted, u16::abs_diff),
-        ),
-        _ => psnr::scalar::sum_squared_error(target, reference, distorted) as f64,
+        (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
+            sum_rounded(target, [reference, distorted], spread, u16::abs_diff)
+        }
+        _ => psnr::scalar::sum_squared_error_spread(target, reference, distorted, spread) as f64,
     }
 }
 
@@ -83,13 +98,19 @@ fn row_squares(row: &[u8]) -> u64 {
 }
 
 /// The sum of the squares of `value(reference, distorted)`.
-#[inline(always)]
 fn sum_rounded(
-    reference: Plane<'_, u16>,
-    distorted: Plane<'_, u16>,
-    value: impl Fn(u16, u16) -> u16 + Copy,
+    target: Target,
+    [reference, distorted]: [Plane<'_, u16>; 2],
+    spread: &dyn Spread,
+    value: impl Fn(u16, u16) -> u16 + Copy + Sync,
 ) -> f64 {
-    let sum = sum_in_lanes(reference, distorted, value);
+    let sum: f64 = bands::sum(reference.height(), LEAST_ROWS, spread, |rows| {
+        let (reference, distorted) = (reference.band(rows.clone()), distorted.band(rows));
+        target.run(
+            #[inline(always)]
+            || sum_in_lanes(reference, distorted, value),
+        )
+    });
     if sum < EXACT { sum } else { sum_in_order(reference, distorted, value) }
 }
 
@@ -138,8 +159,9 @@ mod tests {
     use visus_video::Chroma;
 
     use super::*;
+    use crate::Alone;
     use crate::simd::level_tests;
-    use crate::testing::{self, Content};
+    use crate::testing::{self, Content, Hands};
 
     /// What libvmaf does: floats on the 8-bit scale, one after another.
     fn naive(reference: &[f32], distorted: &[f32]) -> f64 {
@@ -164,11 +186,11 @@ mod tests {
                     let (a, b) = (floats(one.plane(0), scale), floats(two.plane(0), scale));
                     let square = f64::from(scale * scale);
                     let zeros = vec![0.0; a.len()];
-                    let differences = sum_of_squared_differences(target, one.plane(0), two.plane(0));
+                    let differences = sum_of_squared_differences(target, one.plane(0), two.plane(0), &Hands::new(3));
                     assert_eq!(differences / square, naive(&a, &b));
-                    assert_eq!(sum_of_squares(target, one.plane(0)) / square, naive(&a, &zeros));
+                    assert_eq!(sum_of_squares(target, one.plane(0), &Alone) / square, naive(&a, &zeros));
                     let total = a.iter().fold(0.0, |sum, sample| sum + f64::from(*sample));
-                    assert_eq!(sum(target, one.plane(0)) / f64::from(scale), total);
+                    assert_eq!(sum(target, one.plane(0), &Hands::new(2)) / f64::from(scale), total);
                 }
             }
         }
@@ -181,7 +203,7 @@ mod tests {
             let floats: Vec<f32> = tall.iter().map(|sample| f32::from(*sample) / 256.0).collect();
             let ordered = naive(&floats, &vec![0.0; floats.len()]);
             assert!(ordered * 65_536.0 > EXACT);
-            assert_eq!(sum_of_squares(Target::new(level), PlaneView::U16(plane)) / 65_536.0, ordered);
+            assert_eq!(sum_of_squares(Target::new(level), PlaneView::U16(plane), &Hands::new(3)) / 65_536.0, ordered);
         }
     }
 }

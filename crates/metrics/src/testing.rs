@@ -1,10 +1,12 @@
 //! What the tests of every metric share: deterministic pictures, ways to score them, and what a machine must have for a
 //! test to mean anything. The same rules feed the reference library when exact figures are taken from it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use visus_video::{Chroma, Format, Frame};
 
 use crate::picture::FloatPlane;
-use crate::{Emit, Info, Level, MetricError, Pair, Spread, Window, registry};
+use crate::{Alone, Emit, Info, Level, MetricError, Pair, Spread, Window, registry};
 
 /// Says that it has many hands, and does the pieces from the last to the first.
 #[derive(Debug)]
@@ -17,6 +19,41 @@ impl Spread for Backwards {
 
     fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
         (0..count).rev().for_each(work);
+    }
+}
+
+/// Helping hands on threads of their own, which take pieces in an order that is none. Remembers the most pieces of a call.
+#[derive(Debug)]
+pub struct Hands {
+    width: usize,
+    pub most: AtomicUsize,
+}
+
+impl Hands {
+    pub fn new(width: usize) -> Self {
+        Self { width, most: AtomicUsize::new(0) }
+    }
+}
+
+impl Spread for Hands {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn each(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.most.fetch_max(count, Ordering::Relaxed);
+        let (mut order, mut noise): (Vec<usize>, _) = ((0..count).collect(), Noise::new(count as u32));
+        (1..count).for_each(|place| order.swap(place, noise.below(place as u32 + 1) as usize));
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..self.width.min(count) {
+                scope.spawn(|| {
+                    while let Some(piece) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        work(*piece);
+                    }
+                });
+            }
+        });
     }
 }
 
@@ -225,11 +262,22 @@ pub fn score_clips(info: &'static Info, options: &str, clips: &(Vec<Frame>, Vec<
 }
 
 /// The raw numbers of every frame of a clip at a level, as bits, or why there are none.
-fn raw_bits(
+pub fn raw_bits(
     level: Level,
     info: &'static Info,
     options: &[(&str, &str)],
     clip: &[(Frame, Frame)],
+) -> Result<Vec<Vec<u64>>, MetricError> {
+    raw_bits_spread(level, info, options, clip, &Alone)
+}
+
+/// The same with helping hands.
+pub fn raw_bits_spread(
+    level: Level,
+    info: &'static Info,
+    options: &[(&str, &str)],
+    clip: &[(Frame, Frame)],
+    spread: &dyn Spread,
 ) -> Result<Vec<Vec<u64>>, MetricError> {
     let metric = registry::build(info, &given(options))?;
     let mut extractor = metric.extractor(&(*clip[0].0.format()).into(), level)?;
@@ -237,7 +285,7 @@ fn raw_bits(
     (0..pairs.len())
         .map(|index| {
             let mut raw = vec![0.0; metric.raw_len()];
-            extractor.extract(&window(&pairs, index), &mut raw)?;
+            extractor.extract_spread(&window(&pairs, index), &mut raw, spread)?;
             Ok(raw.into_iter().map(f64::to_bits).collect())
         })
         .collect()

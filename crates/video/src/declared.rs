@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Format, Frame, Info, ReadError, Source};
+use crate::{Format, Frame, Info, ReadError, Source, Spread};
 
 /// A source with another frame rate.
 pub struct Declared {
@@ -46,6 +46,10 @@ impl Source for Declared {
 
     fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
         self.source.read_luma(frame)
+    }
+
+    fn read_spread(&mut self, frame: &mut Frame, luma: bool, hands: &dyn Spread) -> Result<bool, ReadError> {
+        self.source.read_spread(frame, luma, hands)
     }
 
     fn skip(&mut self, count: u64) -> Result<u64, ReadError> {

@@ -1,6 +1,7 @@
 //! A picture in memory and the views that kernels read it through.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Format;
@@ -207,7 +208,7 @@ impl Frame {
     }
 
     /// Where all planes lie; two frames of one format may begin at different places.
-    fn byte_range(&self) -> std::ops::Range<usize> {
+    fn byte_range(&self) -> Range<usize> {
         let count = if self.is_apart() { 1 } else { self.format.planes() };
         let (planes, bytes) = (&self.planes[..count], self.format.sample_bytes());
         let start = planes.iter().map(|plane| plane.start).min().unwrap_or(0);
@@ -239,6 +240,25 @@ impl Frame {
         let range = plane.byte_range(&self.format);
         self.is_wide()
             .then(|| plane.view_mut(bytemuck::cast_slice_mut(&mut self.memory.plane_mut(index)[range])))
+    }
+
+    /// The bytes of all planes at once, for readers that share the work. `None` where padding lies between rows, or where
+    /// planes do not follow one another.
+    pub(crate) fn packed_planes_mut(&mut self) -> Option<Vec<&mut [u8]>> {
+        let (format, planes) = (self.format, self.planes);
+        let planes = &planes[..format.planes()];
+        if self.is_apart() || planes.iter().any(|plane| plane.stride != plane.width) {
+            return None;
+        }
+        let (mut rest, mut at) = (self.memory.bytes_mut(), 0);
+        let mut slices = Vec::with_capacity(planes.len());
+        for range in planes.iter().map(|plane| plane.byte_range(&format)) {
+            let (_, from) = rest.split_at_mut_checked(range.start.checked_sub(at)?)?;
+            let (plane, behind) = from.split_at_mut_checked(range.len())?;
+            slices.push(plane);
+            (rest, at) = (behind, range.end);
+        }
+        Some(slices)
     }
 
     fn is_apart(&self) -> bool {
@@ -326,7 +346,7 @@ impl Placement {
         Ok(Self { start, length, stride, width, height })
     }
 
-    fn byte_range(&self, format: &Format) -> std::ops::Range<usize> {
+    fn byte_range(&self, format: &Format) -> Range<usize> {
         let bytes = format.sample_bytes();
         self.start * bytes..(self.start + self.length) * bytes
     }
@@ -383,6 +403,16 @@ impl<'a, T> Plane<'a, T> {
         &self.data[y * self.stride..][..self.width]
     }
 
+    /// The plane of these rows alone.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn band(&self, rows: Range<usize>) -> Self {
+        assert!(rows.start <= rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
+        let data = &self.data[(rows.start * self.stride).min(self.data.len())..];
+        Self { data, stride: self.stride, width: self.width, height: rows.len() }
+    }
+
     pub fn rows(self) -> impl Iterator<Item = &'a [T]> {
         (0..self.height).map(move |y| &self.data[y * self.stride..][..self.width])
     }
@@ -424,6 +454,14 @@ pub enum PlaneView<'a> {
 }
 
 impl PlaneView<'_> {
+    /// The plane of these rows alone; see [`Plane::band`].
+    pub fn band(&self, rows: Range<usize>) -> Self {
+        match self {
+            Self::U8(plane) => Self::U8(plane.band(rows)),
+            Self::U16(plane) => Self::U16(plane.band(rows)),
+        }
+    }
+
     pub fn width(&self) -> usize {
         match self {
             Self::U8(plane) => plane.width(),

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
-use crate::ReadError;
+#[cfg(unix)]
+use crate::parts;
+use crate::{ReadError, Spread};
 
 /// Large enough that a system call costs little, and small: each frame's header fills the buffer with the begin of the
 /// picture, which is then copied once more.
@@ -250,6 +252,19 @@ impl Input {
     pub(crate) fn read_exact(&mut self, into: &mut [u8]) -> Result<(), Shortfall> {
         let got = self.read_up_to(into)?;
         if got == into.len() { Ok(()) } else { Err(Shortfall::End) }
+    }
+
+    /// Fills these slices with the bytes that follow one another from here on, by several hands, and stays where it is.
+    /// Whether that was possible, and there were enough bytes.
+    #[cfg(unix)]
+    pub(crate) fn read_parts(&self, slices: Vec<&mut [u8]>, hands: &dyn Spread) -> bool {
+        let Some(file) = &self.shared else { return false };
+        parts::read(file, self.position, slices, hands)
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn read_parts(&self, _slices: Vec<&mut [u8]>, _hands: &dyn Spread) -> bool {
+        false
     }
 
     /// Passes over `count` bytes: by seeking where they are known to exist, else by reading them.

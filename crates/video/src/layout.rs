@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use crate::input::{Input, Shortfall};
-use crate::{Chroma, ChromaRounding, Format, Frame, PlaneMut};
+use crate::{Chroma, ChromaRounding, Format, Frame, PlaneMut, Spread};
 
 /// The planes of one frame as a file has them: packed rows, plane after plane, two bytes little-endian above 8 bits.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,34 @@ impl FileLayout {
     pub(crate) fn read_luma(&self, input: &mut Input, frame: &mut Frame) -> Result<(), Shortfall> {
         self.read_plane(input, frame, 0)?;
         input.pass(self.bytes() - self.plane_bytes(0))
+    }
+
+    /// Reads one frame, or its plane 0, by several hands. Says no where the input or the frame is not made for that, or where
+    /// the frame could not be had whole: then nothing of the input is taken.
+    pub(crate) fn read_spread(
+        &self,
+        input: &mut Input,
+        frame: &mut Frame,
+        luma: bool,
+        hands: &dyn Spread,
+    ) -> Result<bool, Shortfall> {
+        if !self.is_read_in_place() {
+            return Ok(false);
+        }
+        let Some(mut planes) = frame.packed_planes_mut() else { return Ok(false) };
+        planes.truncate(if luma { 1 } else { planes.len() });
+        if !input.read_parts(planes, hands) {
+            return Ok(false);
+        }
+        input.pass(self.bytes())?;
+        Ok(true)
+    }
+
+    /// Whether a frame's planes are, byte by byte, those of the file.
+    fn is_read_in_place(&self) -> bool {
+        let same_size = |plane: usize| self.plane_size(plane) == self.format.plane_size(plane);
+        let same_order = cfg!(target_endian = "little") || self.format.sample_bytes() == 1;
+        same_order && (0..self.format.planes()).all(same_size)
     }
 
     fn read_plane(&self, input: &mut Input, frame: &mut Frame, index: usize) -> Result<(), Shortfall> {

@@ -36,15 +36,19 @@ mod input;
 mod layout;
 mod libvmaf_words;
 mod memory;
+#[cfg(unix)]
+mod parts;
 mod pool;
 mod reader;
 mod remote;
 mod share;
 pub mod shots;
 mod source;
+mod spread;
 pub mod synthetic;
 mod writer;
 mod y4m;
+mod zeros;
 
 pub use crop::{Cropped, Region};
 pub use declared::Declared;
@@ -62,4 +66,6 @@ pub use source::{
     Source, open, open_file, open_raw, open_raw_rounded, open_y4m, raw_seekable, raw_stream, y4m_seekable,
     y4m_stream,
 };
+pub use spread::{Alone, Spread};
 pub use writer::{Y4mWriter, write_raw, write_y4m};
+pub use zeros::{Plain, Zeros};

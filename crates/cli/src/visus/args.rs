@@ -313,7 +313,7 @@ pub struct BenchArgs {
     /// What to measure: models (v0.6.1, v0.6.1+neg+4k, b_v0.6.3, v1-3h, twelve) or metrics (vif, adm, …) [default: all]
     pub subjects: Vec<String>,
 
-    /// Sizes: 576x324, 720p, 1080p, 2160p
+    /// Sizes: 576x324, 720p, 1080p, 2160p, 4320p
     #[arg(long, value_delimiter = ',', default_value = "1080p")]
     pub sizes: Vec<String>,
 
@@ -332,6 +332,11 @@ pub struct BenchArgs {
     /// Worker threads
     #[arg(short, long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
+
+    /// Compare these numbers of threads on one pair and on three, instead of everything else [default: 1,2,4,8,12,16]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, default_missing_value = "1,2,4,8,12,16",
+        require_equals = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub scaling: Vec<u16>,
 
     /// Runs of each program; the lowest figure counts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]

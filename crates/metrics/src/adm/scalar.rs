@@ -1,6 +1,6 @@
 //! The scales in plain Rust: row kernels of `wavelet`, `decouple` and `masking`, one after the other.
 
-use visus_video::{Plane, Sample};
+use visus_video::{Plain, Plane, Sample};
 
 use super::decouple::{Bands, BandsMut, Decoupling};
 use super::geometry::{Axis, SCALES};
@@ -149,7 +149,7 @@ fn later_sums(
     ]
 }
 
-fn views<T: Copy + Default>(lows: &[LowPlane<T>; 2]) -> [Plane<'_, T>; 2] {
+fn views<T: Plain>(lows: &[LowPlane<T>; 2]) -> [Plane<'_, T>; 2] {
     lows.each_ref().map(LowPlane::view)
 }
 

@@ -7,26 +7,26 @@
 //! late, since contrast masking looks at the rows above and below; those two are made twice. What a row adds to the sums is
 //! an integer of its own, so that the sums of parts add up to the sums of the whole.
 
-use visus_video::Plane;
+use visus_video::{Plain, Plane, Zeros};
 
 use super::geometry::{Axis, Span};
 use super::masking::Masking;
 use super::score::AdmSums;
 
 /// The approximation that the next scale transforms.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LowPlane<T> {
-    data: Vec<T>,
+    data: Zeros<T>,
     width: usize,
     height: usize,
     stride: usize,
 }
 
-impl<T: Copy + Default> LowPlane<T> {
+impl<T: Plain> LowPlane<T> {
     /// A plane of zeros; behind each row there is room for `padding` samples that nobody reads.
     pub fn new(width: usize, height: usize, padding: usize) -> Self {
         let stride = width + padding;
-        Self { data: vec![T::default(); stride * height], width, height, stride }
+        Self { data: Zeros::new(stride * height), width, height, stride }
     }
 
     pub fn view(&self) -> Plane<'_, T> {

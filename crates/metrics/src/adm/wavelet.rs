@@ -5,7 +5,7 @@
 //! passes carry [`PAD`] samples in front and [`TAIL`] behind, filled with mirrored samples, so that the pass along the
 //! row has no edges.
 
-use visus_video::Sample;
+use visus_video::{Plain, Sample};
 
 pub const LOW: [i32; 4] = [15826, 27411, 7345, -4240];
 pub const HIGH: [i32; 4] = [-4240, -7345, 27411, -15826];
@@ -25,7 +25,7 @@ pub trait Wavelet {
     /// What lies between the two passes.
     type Column: Copy + Default;
     /// The approximation that the next scale transforms.
-    type Low: Copy + Default;
+    type Low: Plain + Default;
 
     /// Low-pass down the columns.
     fn low(&self, rows: [&[Self::Input]; 4], low: &mut [Self::Column]);

@@ -15,6 +15,7 @@ mod labs;
 mod memo;
 mod rows;
 pub mod scalar;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +23,9 @@ use visus_video::Chroma;
 
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 use rows::Differences;
+use shared::SharedDifferences;
 
 pub static INFO: Info = Info {
     name: "ciede",
@@ -59,19 +61,38 @@ impl Metric for Ciede {
             let reason = "it needs chroma planes".to_owned();
             return Err(MetricError::Format { metric: self.info.name, format: *format, reason });
         }
-        Ok(Box::new(CiedeExtractor { differences: Differences::new(format, Target::new(level)) }))
+        let target = Target::new(level);
+        Ok(Box::new(CiedeExtractor {
+            differences: Differences::new(format, target),
+            shared: SharedDifferences::new(format, target),
+        }))
     }
 }
 
 struct CiedeExtractor {
     differences: Differences,
+    /// For frames that several threads share.
+    shared: SharedDifferences,
 }
 
 impl Extractor for CiedeExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let (reference, distorted) = (window.current.reference, window.current.distorted);
         let pixels = reference.format().width() * reference.format().height();
-        let sum = self.differences.sum(reference, distorted);
+        let sum = if spread.width() > 1 {
+            self.shared.sum(window.current, spread)
+        } else {
+            self.differences.sum(reference, distorted)
+        };
         raw[0] = 45.0 - 20.0 * log10(sum / pixels as f64);
         Ok(())
     }

@@ -107,26 +107,31 @@ impl Differences {
 
     /// The sum over all pixels, taken in their order.
     pub fn sum(&mut self, reference: &Frame, distorted: &Frame) -> f64 {
-        let Self { layout, converter, reference: one, distorted: two, row, method } = self;
-        let (width, height) = (one.width, reference.format().height());
         let mut sum = 0.0;
-        for y in 0..height {
-            one.load(reference, *layout, y);
-            two.load(distorted, *layout, y);
-            match method {
-                Method::OneByOne(remembered) => remembered.differences(converter, one, two, row),
-                Method::InGroups(target, grouped) => target.run(
-                    #[inline(always)]
-                    || in_groups(one, two, row, |pixels, out| grouped.differences(pixels, out)),
-                ),
-                #[cfg(target_arch = "x86_64")]
-                Method::Avx512(grouped) => {
-                    in_groups(one, two, row, |pixels, out| grouped.differences(pixels, out));
-                }
-            }
-            sum = row[..width].iter().fold(sum, |sum, difference| sum + f64::from(*difference));
+        for y in 0..reference.format().height() {
+            let row = self.row(reference, distorted, y);
+            sum = row.iter().fold(sum, |sum, difference| sum + f64::from(*difference));
         }
         sum
+    }
+
+    /// The differences of the pixels in row `y`.
+    pub fn row(&mut self, reference: &Frame, distorted: &Frame, y: usize) -> &[f32] {
+        let Self { layout, converter, reference: one, distorted: two, row, method } = self;
+        one.load(reference, *layout, y);
+        two.load(distorted, *layout, y);
+        match method {
+            Method::OneByOne(remembered) => remembered.differences(converter, one, two, row),
+            Method::InGroups(target, grouped) => target.run(
+                #[inline(always)]
+                || in_groups(one, two, row, |pixels, out| grouped.differences(pixels, out)),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Method::Avx512(grouped) => {
+                in_groups(one, two, row, |pixels, out| grouped.differences(pixels, out));
+            }
+        }
+        &row[..one.width]
     }
 }
 

@@ -21,9 +21,12 @@ mod tests;
 use visus_video::{Format, Frame};
 
 use crate::picture::FloatPlane;
-use crate::{Appears, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::simd::Target;
+use crate::{
+    Appears, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Spread, Window,
+};
 
-use scale::{Leftovers, Scale, Strengths, Workspace};
+use scale::{Leftovers, Scale, SharedScales, Strengths, Workspace};
 use settings::{OPTIONS, SCALES, Settings};
 use wavelet::Axis;
 
@@ -135,6 +138,8 @@ struct FloatAdmExtractor {
     workspace: Workspace,
     /// For pictures too small for the workspace alone.
     leftovers: Option<Leftovers>,
+    /// For frames that several threads share: made with the first of them.
+    shared: Option<SharedScales>,
     /// Totals below this count as zero.
     negligible: f64,
 }
@@ -149,6 +154,7 @@ impl FloatAdmExtractor {
             distorted: FloatPlane::new(width, height),
             workspace: Workspace::new(width),
             leftovers: Leftovers::needed(width, height).then(|| Leftovers::new(width, height)),
+            shared: None,
             negligible: 1e-10 * (width * height) as f64 / (1920.0 * 1080.0),
         }
     }
@@ -189,12 +195,50 @@ impl Extractor for FloatAdmExtractor {
         load(&mut self.reference, window.current.reference);
         load(&mut self.distorted, window.current.distorted);
         let strengths = self.strengths();
-        let pooled = Pooled::new(&strengths, &self.settings, self.negligible);
-        let scores = pooled.scores(&strengths, &self.settings);
+        self.write_scores(&strengths, raw);
+        Ok(())
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        if spread.width() <= 1 || self.leftovers.is_some() {
+            return self.extract(window, raw);
+        }
+        let Pair { reference, distorted } = window.current;
+        for (plane, frame) in [(&mut self.reference, reference), (&mut self.distorted, distorted)] {
+            // The kernels of this metric have no levels.
+            let target = Target::new(Level::Scalar);
+            plane.load_spread(frame.plane(0), frame.format().depth(), -MID_GREY, target, spread);
+        }
+        let strengths = self.shared_strengths(spread);
+        self.write_scores(&strengths, raw);
+        Ok(())
+    }
+}
+
+impl FloatAdmExtractor {
+    /// The same as [`strengths`](Self::strengths), from pictures that stay as they are.
+    fn shared_strengths(&mut self, spread: &dyn Spread) -> [Strengths; SCALES] {
+        let Self { settings, scales, reference, distorted, workspace, shared, .. } = self;
+        let make = || SharedScales::new(reference.width(), reference.height());
+        let shared = shared.get_or_insert_with(make);
+        let mut all = [Strengths::default(); SCALES];
+        for (index, (scale, strengths)) in scales.iter().zip(&mut all).enumerate() {
+            *strengths = shared.score(index, scale, settings, [reference, distorted], workspace, spread);
+        }
+        all
+    }
+
+    fn write_scores(&self, strengths: &[Strengths; SCALES], raw: &mut [f64]) {
+        let pooled = Pooled::new(strengths, &self.settings, self.negligible);
+        let scores = pooled.scores(strengths, &self.settings);
         for (raw, score) in raw.iter_mut().zip(scores) {
             *raw = score;
         }
-        Ok(())
     }
 }
 

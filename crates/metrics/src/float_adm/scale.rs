@@ -5,8 +5,10 @@
 //! comes from rows `2y - 1` to `2y + 2` and is stored as row `y`, which no later row needs.)
 
 mod leftovers;
+mod shared;
 
 pub use leftovers::Leftovers;
+pub use shared::SharedScales;
 
 use super::scalar;
 use super::settings::{Norm, Settings};
@@ -86,7 +88,7 @@ struct Totals {
 }
 
 /// The rows that a scale is computed in; large enough for the first scale, and so for all.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Workspace {
     lines: Lines,
     reference: Bands,
@@ -145,11 +147,11 @@ impl Workspace {
                 totals.original.add(self.original_powers(scale, settings));
             }
             if y > 0 && scale.rows.scored.contains(&(y - 1)) {
-                self.mask(scale, settings, y - 1, &mut totals);
+                totals.add_masked(self.mask(scale, settings, y - 1));
             }
         }
         if scale.rows.is_scored_fully() {
-            self.mask(scale, settings, scale.rows.size - 1, &mut totals);
+            totals.add_masked(self.mask(scale, settings, scale.rows.size - 1));
         }
         totals.strengths(settings, scale.noise_floor)
     }
@@ -184,15 +186,15 @@ impl Workspace {
         self.sum_powers(columns.len(), settings)
     }
 
-    /// Adds row `y`, whose neighbours are in the ring, after either part was masked by the other.
-    fn mask(&mut self, scale: &Scale, settings: &Settings, y: usize, totals: &mut Totals) {
+    /// The sums of powers of row `y`, whose neighbours are in the ring, after either part was masked by the other: of the
+    /// restored and of the additive image.
+    fn mask(&mut self, scale: &Scale, settings: &Settings, y: usize) -> [[f32; 3]; 2] {
         let last = scale.rows.size - 1;
         let above = if y == 0 { 1 } else { y - 1 };
         let rows = [above, y, last.min(y + 1)].map(|y| y % 3);
         let restored = self.masked_powers(scale, settings, rows, |p| &p.restored, |p| &p.additive);
-        totals.restored.add(restored);
         let additive = self.masked_powers(scale, settings, rows, |p| &p.additive, |p| &p.restored);
-        totals.additive.add(additive);
+        [restored, additive]
     }
 
     /// The sums of powers of what stands out of the `masker` in the `signal` of the middle one of three rows.
@@ -237,6 +239,11 @@ impl Workspace {
 }
 
 impl Totals {
+    fn add_masked(&mut self, [restored, additive]: [[f32; 3]; 2]) {
+        self.restored.add(restored);
+        self.additive.add(additive);
+    }
+
     fn strengths(&self, settings: &Settings, noise_floor: f32) -> Strengths {
         Strengths {
             original: self.original.strength(&settings.norm, noise_floor),

@@ -49,7 +49,7 @@ pub fn bands(width: usize) -> Bands {
 }
 
 /// A row between the halves of the transform, with one sample before and two after it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lines {
     low: Vec<f32>,
     high: Vec<f32>,
@@ -68,23 +68,44 @@ impl Lines {
         rows: &Axis,
         picture: &mut FloatPlane,
         y: usize,
-        [h, v, d]: &mut Bands,
+        bands: &mut Bands,
     ) {
-        let (width, half) = (columns.input, columns.size);
+        self.split_rows(columns, rows, picture, y);
+        self.split_columns(columns, picture.row_mut(y), bands);
+    }
+
+    /// The vertical half of row `y`.
+    pub fn split_rows(&mut self, columns: &Axis, rows: &Axis, picture: &FloatPlane, y: usize) {
+        let width = columns.input;
         let source = source_rows(columns, rows, picture, y);
         scalar::split_rows(source, &mut self.low[1..=width], &mut self.high[1..=width]);
         continue_line(&mut self.low, width);
         continue_line(&mut self.high, width);
-        scalar::split_columns(&self.low, &mut picture.row_mut(y)[..half], &mut v[..half]);
+    }
+
+    /// The horizontal half of it.
+    pub fn split_columns(&self, columns: &Axis, low: &mut [f32], [h, v, d]: &mut Bands) {
+        let half = columns.size;
+        scalar::split_columns(&self.low, &mut low[..half], &mut v[..half]);
         scalar::split_columns(&self.high, &mut h[..half], &mut d[..half]);
     }
 
     /// Row `y` of the low frequencies, stored in the picture itself.
     pub fn low_row(&mut self, columns: &Axis, rows: &Axis, picture: &mut FloatPlane, y: usize) {
-        let (width, half) = (columns.input, columns.size);
+        self.low_rows(columns, rows, picture, y);
+        self.low_columns(columns, picture.row_mut(y));
+    }
+
+    /// The vertical half of row `y` of the low frequencies.
+    pub fn low_rows(&mut self, columns: &Axis, rows: &Axis, picture: &FloatPlane, y: usize) {
+        let width = columns.input;
         scalar::low_row(source_rows(columns, rows, picture, y), &mut self.low[1..=width]);
         continue_line(&mut self.low, width);
-        scalar::low_columns(&self.low, &mut picture.row_mut(y)[..half]);
+    }
+
+    /// The horizontal half of it.
+    pub fn low_columns(&self, columns: &Axis, low: &mut [f32]) {
+        scalar::low_columns(&self.low, &mut low[..columns.size]);
     }
 }
 

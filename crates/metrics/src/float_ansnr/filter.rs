@@ -1,8 +1,11 @@
 //! Feeds the filters row by row: a picture is read once, and only the rows under the windows are kept.
 
+use std::ops::Range;
+
 use visus_video::{PlaneView, Sample};
 
 use crate::simd::Target;
+use crate::{Spread, bands};
 
 use super::scalar::{self, Energy, MARGIN};
 
@@ -12,8 +15,11 @@ const SLOTS: usize = 5;
 /// Filtered rows whose energies are summed at a time.
 const BATCH: usize = 4;
 
+/// Rows that are worth a call of their own: the windows read some beyond them.
+const LEAST_ROWS: usize = 32;
+
 /// Memory for pictures of one width.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Filters {
     width: usize,
     padded: Vec<f32>,
@@ -48,18 +54,51 @@ impl Filters {
         distorted: PlaneView<'_>,
         depth: u8,
     ) -> Energy {
+        let mut total = Energy::default();
         target.run(
             #[inline(always)]
-            || self.add_rows(reference, distorted, depth),
-        )
+            || {
+                let rows = 0..reference.height();
+                self.rows([reference, distorted], depth, rows, |row| total.add(row));
+            },
+        );
+        total
     }
 
-    #[inline(always)]
-    fn add_rows(&mut self, reference: PlaneView<'_>, distorted: PlaneView<'_>, depth: u8) -> Energy {
-        let height = reference.height();
+    /// The same, shared among helping hands.
+    pub fn shared_energy(
+        &self,
+        target: Target,
+        planes: [PlaneView<'_>; 2],
+        depth: u8,
+        spread: &dyn Spread,
+    ) -> Energy {
+        let bands = bands::bands(planes[0].height(), BATCH, LEAST_ROWS, spread);
+        let rows = bands::map(bands.len(), spread, |index| {
+            let (mut filters, mut energies) = (self.clone(), Vec::with_capacity(bands[index].len()));
+            target.run(
+                #[inline(always)]
+                || filters.rows(planes, depth, bands[index].clone(), |row| energies.push(row)),
+            );
+            energies
+        });
         let mut total = Energy::default();
-        let mut ready = 0;
-        for y in 0..height {
+        rows.into_iter().flatten().for_each(|row| total.add(row));
+        total
+    }
+
+    /// The energies of some rows, the first of which begins a batch.
+    #[inline(always)]
+    fn rows(
+        &mut self,
+        [reference, distorted]: [PlaneView<'_>; 2],
+        depth: u8,
+        rows: Range<usize>,
+        mut give: impl FnMut(Energy),
+    ) {
+        let height = reference.height();
+        let mut ready = rows.start.saturating_sub(MARGIN);
+        for y in rows.clone() {
             let needed = (y + MARGIN + 1).min(height);
             for row in ready..needed {
                 self.read(reference, distorted, row, depth);
@@ -67,11 +106,10 @@ impl Filters {
             ready = needed;
             self.filter(y, height);
             let filled = y % BATCH + 1;
-            if filled == BATCH || y + 1 == height {
-                total = self.add_batch(total, filled);
+            if filled == BATCH || y + 1 == rows.end {
+                self.batch(filled, &mut give);
             }
         }
-        total
     }
 
     /// Takes row `y` of both pictures.
@@ -100,28 +138,19 @@ impl Filters {
     }
 
     #[inline(always)]
-    fn add_batch(&self, total: Energy, rows: usize) -> Energy {
+    fn batch(&self, rows: usize, give: &mut impl FnMut(Energy)) {
         let (reference, distorted, width) = (&self.reference, &self.distorted, self.width);
         if rows == BATCH {
-            return add_all(total, &scalar::row_energies::<BATCH>(reference, distorted, width, width));
+            for row in scalar::row_energies::<BATCH>(reference, distorted, width, width) {
+                give(row);
+            }
+            return;
         }
-        let mut total = total;
         for row in 0..rows {
             let (reference, distorted) = (&reference[row * width..], &distorted[row * width..]);
-            total = add_all(total, &scalar::row_energies::<1>(reference, distorted, width, width));
+            give(scalar::row_energies::<1>(reference, distorted, width, width)[0]);
         }
-        total
     }
-}
-
-#[inline(always)]
-fn add_all(total: Energy, rows: &[Energy]) -> Energy {
-    let mut total = total;
-    for row in rows {
-        total.signal += row.signal;
-        total.noise += row.noise;
-    }
-    total
 }
 
 /// Where a position beyond an edge lies. The first row (or column) is not repeated, the last one is.

@@ -15,7 +15,7 @@ use visus_video::Format;
 use crate::float_psnr::Ceiling;
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 use filter::Filters;
 use scalar::Energy;
 
@@ -72,9 +72,22 @@ struct AnsnrExtractor {
 
 impl Extractor for AnsnrExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let pair = window.current;
-        let planes = (pair.reference.plane(0), pair.distorted.plane(0));
-        let energy = self.filters.energy(self.target, planes.0, planes.1, self.format.depth());
+        let (planes, depth) = ([pair.reference.plane(0), pair.distorted.plane(0)], self.format.depth());
+        let energy = if spread.width() > 1 {
+            self.filters.shared_energy(self.target, planes, depth, spread)
+        } else {
+            self.filters.energy(self.target, planes[0], planes[1], depth)
+        };
         raw.copy_from_slice(&scores(energy, &self.format));
         Ok(())
     }

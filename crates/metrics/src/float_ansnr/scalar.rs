@@ -63,6 +63,14 @@ pub struct Energy {
     pub noise: f32,
 }
 
+impl Energy {
+    #[inline(always)]
+    pub fn add(&mut self, more: Self) {
+        self.signal += more.signal;
+        self.noise += more.noise;
+    }
+}
+
 /// The energies of `ROWS` rows, each summed from its left in `f32`. Several rows at a time hide how long each addition
 /// takes. Rows are `stride` apart.
 #[inline(always)]

@@ -7,7 +7,7 @@ use visus_video::Frame;
 
 use crate::simd::Target;
 use crate::squares::{sum, sum_of_squares};
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 
 pub static INFO: Info = Info {
     name: "float_moment",
@@ -51,18 +51,28 @@ struct Moments {
 
 impl Extractor for Moments {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let frames = [window.current.reference, window.current.distorted];
-        let [reference, distorted] = frames.map(|frame| moments(self.target, frame));
+        let [reference, distorted] = frames.map(|frame| moments(self.target, frame, spread));
         raw.copy_from_slice(&[reference.0, distorted.0, reference.1, distorted.1]);
         Ok(())
     }
 }
 
 /// First and second moment.
-fn moments(target: Target, frame: &Frame) -> (f64, f64) {
+fn moments(target: Target, frame: &Frame, spread: &dyn Spread) -> (f64, f64) {
     let format = frame.format();
     let steps = f64::from(1u32 << (format.depth() - 8));
     let pixels = (format.width() * format.height()) as f64;
     let luma = frame.plane(0);
-    (sum(target, luma) / steps / pixels, sum_of_squares(target, luma) / (steps * steps) / pixels)
+    let (sum, squares) = (sum(target, luma, spread), sum_of_squares(target, luma, spread));
+    (sum / steps / pixels, squares / (steps * steps) / pixels)
 }

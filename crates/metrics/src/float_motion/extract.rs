@@ -1,13 +1,16 @@
 //! The extractor: how far the blurred reference is from the one before it.
 
+use std::sync::Mutex;
+
 use visus_video::{Format, Frame};
 
 use super::Settings;
 use super::scalar::{self, Blur};
+use crate::bands::{self, lock};
 use crate::picture::FloatPlane;
 use crate::resize::{self, Method, Resizer};
 use crate::simd::Target;
-use crate::{Extractor, MetricError, Window};
+use crate::{Alone, Extractor, MetricError, Spread, Window};
 
 /// One plane of the reference through time.
 #[derive(Debug)]
@@ -66,6 +69,39 @@ impl Track {
     }
 }
 
+impl Track {
+    /// The same with helping hands.
+    fn advance_shared(&mut self, frame: &Frame, target: Target, spread: &dyn Spread) -> f32 {
+        let (plane, depth) = (frame.plane(self.plane), frame.format().depth());
+        let (width, height) = (self.full.width(), self.full.height());
+        let bands = bands::bands(height, 1, LEAST_ROWS, spread);
+        let parts: Vec<_> =
+            self.full.bands_mut(&bands).into_iter().map(|part| Mutex::new(Some(part))).collect();
+        let blur = &self.blur;
+        let sums = bands::map(parts.len(), spread, |index| {
+            let Some((rows, held)) = lock(&parts[index]).take() else { return Vec::new() };
+            let (mut blur, mut sums) = (blur.clone(), Vec::with_capacity(rows.len()));
+            target.run(
+                #[inline(always)]
+                || blur.exchange_rows(plane, depth, rows, held, |row| sums.push(row)),
+            );
+            sums
+        });
+        let sum = sums.into_iter().flatten().fold(0.0f32, |sum, row| sum + row);
+        let full = sum / (width * height) as f32;
+        match &mut self.half {
+            Some(half) => target.run(
+                #[inline(always)]
+                || full + half.advance(&self.full),
+            ),
+            None => full,
+        }
+    }
+}
+
+/// Rows that are worth a call of their own: the blur reads some beyond them.
+const LEAST_ROWS: usize = 32;
+
 #[derive(Debug)]
 pub struct FloatMotionExtractor {
     tracks: Vec<Track>,
@@ -82,7 +118,12 @@ impl FloatMotionExtractor {
     }
 
     /// Goes on to a frame. Returns the sum of the tracks' differences to the one before.
-    fn advance(&mut self, frame: &Frame) -> f64 {
+    fn advance(&mut self, frame: &Frame, spread: &dyn Spread) -> f64 {
+        if spread.width() > 1 {
+            let target = self.target;
+            let advance = |track: &mut Track| f64::from(track.advance_shared(frame, target, spread));
+            return self.tracks.iter_mut().map(advance).fold(0.0, |sum, track| sum + track);
+        }
         self.target.run(
             #[inline(always)]
             || {
@@ -98,12 +139,21 @@ impl FloatMotionExtractor {
 
 impl Extractor for FloatMotionExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         raw[0] = 0.0;
         if let Some(previous) = window.previous {
             if self.held.is_none_or(|held| held + 1 != window.index) {
-                self.advance(previous.reference);
+                self.advance(previous.reference, spread);
             }
-            raw[0] = self.advance(window.current.reference);
+            raw[0] = self.advance(window.current.reference, spread);
             self.held = Some(window.index);
         }
         Ok(())

@@ -3,6 +3,8 @@
 //! Rows are blurred as they are read, compared with the same rows of the picture before, and take their place, so that
 //! one plane of floats is all that goes through memory.
 
+use std::ops::Range;
+
 use visus_video::PlaneView;
 
 use crate::picture::{self, FloatPlane};
@@ -50,10 +52,26 @@ impl Blur {
     /// run along a row, then over rows, in `f32`.
     #[inline(always)]
     pub fn advance(&mut self, plane: PlaneView<'_>, depth: u8, held: &mut FloatPlane) -> f32 {
-        let (width, height, reach) = (self.width, held.height(), self.taps.len() / 2);
-        let (mut sum, mut ready) = (0.0f32, 0);
-        for first in (0..height).step_by(ROWS) {
-            let count = ROWS.min(height - first);
+        let (width, height) = (self.width, held.height());
+        let mut sum = 0.0f32;
+        self.exchange_rows(plane, depth, 0..height, held.data_mut(), |row| sum += row);
+        sum / (width * height) as f32
+    }
+
+    /// The same for some rows, whose memory `held` is; gives the sum of each row's differences.
+    #[inline(always)]
+    pub fn exchange_rows(
+        &mut self,
+        plane: PlaneView<'_>,
+        depth: u8,
+        rows: Range<usize>,
+        held: &mut [f32],
+        mut give: impl FnMut(f32),
+    ) {
+        let (width, height, reach) = (self.width, plane.height(), self.taps.len() / 2);
+        let mut ready = rows.start.saturating_sub(reach);
+        for first in rows.clone().step_by(ROWS) {
+            let count = ROWS.min(rows.end - first);
             for index in 0..count {
                 let y = first + index;
                 let needed = (y + reach + 1).min(height);
@@ -63,13 +81,12 @@ impl Blur {
                 }
                 ready = needed;
                 self.blur_row(y, height);
-                self.exchange(index, held.padded_row_mut(y));
+                self.exchange(index, &mut held[(y - rows.start) * self.stride..][..self.stride]);
             }
             for row in &self.row_sums()[..count] {
-                sum += row;
+                give(*row);
             }
         }
-        sum / (width * height) as f32
     }
 
     /// Row `y` of the blurred plane, columns first.

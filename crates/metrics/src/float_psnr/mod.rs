@@ -8,7 +8,7 @@ use visus_video::Format;
 use crate::math::log10;
 use crate::simd::Target;
 use crate::squares::sum_of_squared_differences;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Window};
+use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 
 pub static INFO: Info = Info {
     name: "float_psnr",
@@ -67,11 +67,20 @@ struct FloatPsnrExtractor {
 
 impl Extractor for FloatPsnrExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let Ceiling { peak, best } = Ceiling::new(&self.format);
         let steps = f64::from(1u32 << (self.format.depth() - 8));
         let pair = window.current;
         let (reference, distorted) = (pair.reference.plane(0), pair.distorted.plane(0));
-        let squares = sum_of_squared_differences(self.target, reference, distorted);
+        let squares = sum_of_squared_differences(self.target, reference, distorted, spread);
         let pixels = (self.format.width() * self.format.height()) as f64;
         let noise = squares / (steps * steps) / pixels;
         raw[0] = (10.0 * log10(peak * peak / noise.max(1e-10))).min(best);

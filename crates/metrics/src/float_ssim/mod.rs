@@ -20,7 +20,10 @@ use visus_video::Format;
 
 use crate::picture::FloatPlane;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
+use crate::{
+    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread,
+    Window,
+};
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
 pub(crate) use source::{Row, Source};
 pub(crate) use window::{Luminance, Means, Windows};
@@ -124,24 +127,39 @@ impl SsimExtractor {
     }
 
     /// Below the window's size no sample counts, and the box filter's mirror would leave the picture.
-    fn shrink(&mut self, pair: Pair<'_>) {
+    fn shrink(&mut self, pair: Pair<'_>, spread: &dyn Spread) {
         if self.reference.width() < scalar::TAPS || self.reference.height() < scalar::TAPS {
             return;
         }
         for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
             let depth = frame.format().depth();
-            shrink::shrink(self.target, frame.plane(0), depth, self.factor, &mut self.columns, plane);
+            let (target, from, factor) = (self.target, frame.plane(0), self.factor);
+            if spread.width() > 1 {
+                shrink::shrink_spread(target, from, depth, factor, plane, spread);
+            } else {
+                shrink::shrink(target, from, depth, factor, &mut self.columns, plane);
+            }
         }
     }
 }
 
 impl Extractor for SsimExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    /// Helping hands shrink; what is left is a few hundred rows.
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let Pair { reference, distorted } = window.current;
         let (reference, distorted) = if self.factor == 1 {
             (Source::luma(reference), Source::luma(distorted))
         } else {
-            self.shrink(window.current);
+            self.shrink(window.current, spread);
             (Source::Floats(&self.reference), Source::Floats(&self.distorted))
         };
         let means = self.windows.measure(reference, distorted, Luminance::Wanted);

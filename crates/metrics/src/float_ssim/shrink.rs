@@ -9,6 +9,7 @@ use visus_video::{Plane, PlaneView, Sample};
 
 use crate::picture::FloatPlane;
 use crate::simd::Target;
+use crate::{Spread, bands};
 
 /// The size that remains. An odd side keeps one more than its quotient, whatever the factor (but for factor 1, where
 /// nothing is done).
@@ -35,6 +36,37 @@ pub fn shrink(
     );
 }
 
+/// The same, shared among helping hands.
+pub fn shrink_spread(
+    target: Target,
+    from: PlaneView<'_>,
+    depth: u8,
+    factor: usize,
+    to: &mut FloatPlane,
+    spread: &dyn Spread,
+) {
+    let (width, stride) = (to.width(), to.stride());
+    let bands = bands::bands(to.height(), 1, 1, spread);
+    bands::for_each(to.bands_mut(&bands), spread, |(rows, data)| {
+        let mut columns = vec![0.0; from.width()];
+        target.run(
+            #[inline(always)]
+            || {
+                for (y, row) in rows.zip(data.chunks_mut(stride)) {
+                    match from {
+                        PlaneView::U8(from) => {
+                            shrink_row(from, depth, factor, &mut columns, y, &mut row[..width])
+                        }
+                        PlaneView::U16(from) => {
+                            shrink_row(from, depth, factor, &mut columns, y, &mut row[..width])
+                        }
+                    }
+                }
+            },
+        );
+    });
+}
+
 #[inline(always)]
 fn shrink_samples<T: Sample>(
     from: Plane<'_, T>,
@@ -43,15 +75,27 @@ fn shrink_samples<T: Sample>(
     columns: &mut [f64],
     to: &mut FloatPlane,
 ) {
+    for y in 0..to.height() {
+        shrink_row(from, depth, factor, columns, y, to.row_mut(y));
+    }
+}
+
+#[inline(always)]
+fn shrink_row<T: Sample>(
+    from: Plane<'_, T>,
+    depth: u8,
+    factor: usize,
+    columns: &mut [f64],
+    y: usize,
+    out: &mut [f32],
+) {
     let scale = 1.0 / f32::from(1u16 << (depth - 8));
     let weight = 1.0 / (factor * factor) as f32;
-    for y in 0..to.height() {
-        columns.fill(0.0);
-        for tap in 0..factor {
-            add_weighted(from.row(mirrored(y, tap, factor, from.height())), scale, weight, columns);
-        }
-        sum_boxes(columns, factor, to.row_mut(y));
+    columns.fill(0.0);
+    for tap in 0..factor {
+        add_weighted(from.row(mirrored(y, tap, factor, from.height())), scale, weight, columns);
     }
+    sum_boxes(columns, factor, out);
 }
 
 #[inline(always)]

@@ -1,11 +1,11 @@
 //! The extractor: from a pair of frames through the four scales to the scores.
 
 use super::scalar::{self, Halving, Information, Scratch};
-use super::{SCALES, Settings};
+use super::{Model, SCALES, Settings};
 use crate::picture::FloatPlane;
 use crate::resize::{self, Resizer};
 use crate::simd::Target;
-use crate::{Extractor, MetricError, Pair, Window};
+use crate::{Extractor, MetricError, Pair, Spread, Window, bands};
 
 /// Samples are centred on zero.
 const OFFSET: f32 = -128.0;
@@ -26,6 +26,12 @@ impl Planes {
     fn load(&mut self, pair: Pair<'_>) {
         for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
             plane.load(frame.plane(0), frame.format().depth(), OFFSET);
+        }
+    }
+
+    fn load_shared(&mut self, pair: Pair<'_>, hands: &Hands<'_>) {
+        for (plane, frame) in [(&mut self.reference, pair.reference), (&mut self.distorted, pair.distorted)] {
+            plane.load_spread(frame.plane(0), frame.format().depth(), OFFSET, hands.target, hands.spread);
         }
     }
 
@@ -102,6 +108,31 @@ impl FloatVifExtractor {
     }
 }
 
+impl FloatVifExtractor {
+    /// The same with helping hands: rows are shared out at every scale.
+    fn shared_information(&mut self, pair: Pair<'_>, hands: &Hands<'_>) -> [Information; SCALES] {
+        self.loaded.load_shared(pair, hands);
+        let model = &self.settings.model;
+        let mut scales = [Information::default(); SCALES];
+        let mut planes = &self.loaded;
+        if let Some((resizer, resized)) = &mut self.prescaled {
+            resized.resize_from(planes, resizer);
+            planes = resized;
+        }
+        if let Some(scratch) = &self.finest {
+            scales[0] = hands.information(planes, model, scratch);
+        }
+        for (coarser, scale) in self.coarser.iter_mut().zip(&mut scales[1..]) {
+            let Coarser { halving, planes: halves, scratch } = coarser;
+            hands.halve(&planes.reference, halving, &mut halves.reference);
+            hands.halve(&planes.distorted, halving, &mut halves.distorted);
+            planes = halves;
+            *scale = hands.information(planes, model, scratch);
+        }
+        scales
+    }
+}
+
 impl Extractor for FloatVifExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
         let scales = self.target.run(
@@ -113,6 +144,69 @@ impl Extractor for FloatVifExtractor {
         );
         write_scores(&scales, &self.settings, raw);
         Ok(())
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        if spread.width() <= 1 {
+            return self.extract(window, raw);
+        }
+        let hands = Hands { target: self.target, spread };
+        let scales = self.shared_information(window.current, &hands);
+        write_scores(&scales, &self.settings, raw);
+        Ok(())
+    }
+}
+
+/// Rows that are worth a call of their own.
+const LEAST_ROWS: usize = 8;
+
+/// Threads that share the rows of a frame.
+struct Hands<'a> {
+    target: Target,
+    spread: &'a dyn Spread,
+}
+
+impl Hands<'_> {
+    fn information(&self, planes: &Planes, model: &Model, scratch: &Scratch) -> Information {
+        let (reference, distorted) = (&planes.reference, &planes.distorted);
+        let bands = bands::bands(reference.height(), 1, LEAST_ROWS, self.spread);
+        let rows = bands::map(bands.len(), self.spread, |index| {
+            let (mut scratch, band) = (scratch.clone(), bands[index].clone());
+            self.target.run(
+                #[inline(always)]
+                || {
+                    let mut rows = Vec::with_capacity(band.len());
+                    for y in band {
+                        rows.push(scalar::information_of_row(reference, distorted, y, model, &mut scratch));
+                    }
+                    rows
+                },
+            )
+        });
+        let mut sum = Information::default();
+        rows.into_iter().flatten().for_each(|row| sum.add(row));
+        sum
+    }
+
+    fn halve(&self, source: &FloatPlane, halving: &Halving, out: &mut FloatPlane) {
+        let (width, stride) = (out.width(), out.stride());
+        let bands = bands::bands(out.height(), 1, LEAST_ROWS, self.spread);
+        bands::for_each(out.bands_mut(&bands), self.spread, |(rows, data)| {
+            let mut halving = halving.clone();
+            self.target.run(
+                #[inline(always)]
+                || {
+                    for (y, row) in rows.zip(data.chunks_mut(stride)) {
+                        scalar::halve_row(source, y, &mut halving, &mut row[..width]);
+                    }
+                },
+            );
+        });
     }
 }
 

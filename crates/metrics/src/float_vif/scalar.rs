@@ -18,6 +18,14 @@ pub struct Information {
     pub held: f32,
 }
 
+impl Information {
+    #[inline(always)]
+    pub fn add(&mut self, more: Self) {
+        self.kept += more.kept;
+        self.held += more.held;
+    }
+}
+
 /// The window and the row memory of one scale.
 #[derive(Clone, Debug)]
 pub struct Scratch {
@@ -53,12 +61,22 @@ pub fn information(
 ) -> Information {
     let mut sum = Information::default();
     for y in 0..reference.height() {
-        row_moments(reference, distorted, y, scratch);
-        let row = row_information(reference.width(), model, scratch);
-        sum.kept += row.kept;
-        sum.held += row.held;
+        sum.add(information_of_row(reference, distorted, y, model, scratch));
     }
     sum
+}
+
+/// What row `y` adds to it.
+#[inline(always)]
+pub fn information_of_row(
+    reference: &FloatPlane,
+    distorted: &FloatPlane,
+    y: usize,
+    model: &Model,
+    scratch: &mut Scratch,
+) -> Information {
+    row_moments(reference, distorted, y, scratch);
+    row_information(reference.width(), model, scratch)
 }
 
 #[inline(always)]
@@ -194,14 +212,20 @@ fn log2(x: f32) -> f32 {
 #[inline(always)]
 pub fn halve(source: &FloatPlane, scratch: &mut Halving, out: &mut FloatPlane) {
     for y in 0..out.height() {
-        separable::row_starts(source, 2 * y, &mut scratch.starts);
-        let column = scratch.column.values_mut();
-        separable::filter_columns(&scratch.taps, source.data(), &scratch.starts, column);
-        scratch.column.reflect();
-        scratch.column.filter(&scratch.taps, &mut scratch.row);
-        for (out, value) in out.row_mut(y).iter_mut().zip(scratch.row.iter().step_by(2)) {
-            *out = *value;
-        }
+        halve_row(source, y, scratch, out.row_mut(y));
+    }
+}
+
+/// Row `y` of it.
+#[inline(always)]
+pub fn halve_row(source: &FloatPlane, y: usize, scratch: &mut Halving, out: &mut [f32]) {
+    separable::row_starts(source, 2 * y, &mut scratch.starts);
+    let column = scratch.column.values_mut();
+    separable::filter_columns(&scratch.taps, source.data(), &scratch.starts, column);
+    scratch.column.reflect();
+    scratch.column.filter(&scratch.taps, &mut scratch.row);
+    for (out, value) in out.iter_mut().zip(scratch.row.iter().step_by(2)) {
+        *out = *value;
     }
 }
 

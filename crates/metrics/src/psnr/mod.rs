@@ -16,7 +16,8 @@ use visus_video::Format;
 use crate::device::DeviceTask;
 use crate::simd::Target;
 use crate::{
-    ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window,
+    Alone, ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options,
+    Spread, Window,
 };
 use fold::PsnrFold;
 
@@ -149,10 +150,19 @@ struct Squares {
 
 impl Extractor for Squares {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let pair = window.current;
         for (plane, halves) in raw.chunks_exact_mut(2).enumerate().take(self.planes) {
             let (reference, distorted) = (pair.reference.plane(plane), pair.distorted.plane(plane));
-            let sum = scalar::sum_squared_error(self.target, reference, distorted);
+            let sum = scalar::sum_squared_error_spread(self.target, reference, distorted, spread);
             halves.copy_from_slice(&fold::split(sum));
         }
         Ok(())

@@ -5,6 +5,10 @@
 use visus_video::{Plane, PlaneView};
 
 use crate::simd::Target;
+use crate::{Spread, bands};
+
+/// Rows of a band: fewer are not worth a call.
+const LEAST_ROWS: usize = 32;
 
 /// The sum over a plane of `(reference - distorted)^2`. It cannot overflow: the largest picture has 2^30 samples, and
 /// a square has at most 32 bits.
@@ -23,6 +27,18 @@ pub fn sum_squared_error(target: Target, reference: PlaneView<'_>, distorted: Pl
             _ => panic!("planes of one sample type"),
         },
     )
+}
+
+/// The same, shared among helping hands.
+pub fn sum_squared_error_spread(
+    target: Target,
+    reference: PlaneView<'_>,
+    distorted: PlaneView<'_>,
+    spread: &dyn Spread,
+) -> u64 {
+    bands::sum(reference.height(), LEAST_ROWS, spread, |rows| {
+        sum_squared_error(target, reference.band(rows.clone()), distorted.band(rows))
+    })
 }
 
 #[inline(always)]

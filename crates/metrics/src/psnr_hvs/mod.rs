@@ -8,16 +8,22 @@
 
 mod blocks;
 mod dct;
+mod ordered;
 pub mod scalar;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Mutex;
+
 use visus_video::{Chroma, PlaneView};
 
+use crate::bands::{Spares, lock};
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Window};
+use crate::{
+    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Spread, Window,
+};
 use tables::Weights;
 
 pub static INFO: Info = Info {
@@ -72,6 +78,7 @@ impl Metric for PsnrHvs {
             peak: format.peak(),
             weights: [0, 1, 2].map(Weights::of_plane),
             target: Target::new(level),
+            terms: Spares::default(),
         }))
     }
 }
@@ -80,11 +87,25 @@ struct PsnrHvsExtractor {
     peak: u32,
     weights: [Weights; 3],
     target: Target,
+    /// Errors of rows of blocks, where several threads share a frame.
+    terms: Spares<Vec<f32>>,
 }
 
 impl Extractor for PsnrHvsExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        let errors: [f64; 3] = std::array::from_fn(|plane| self.mean_error(window.current, plane));
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    /// Planes side by side, and rows of blocks within each.
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        let errors: [Mutex<f64>; 3] = std::array::from_fn(|_| Mutex::new(0.0));
+        spread.each(3, &|plane| *lock(&errors[plane]) = self.mean_error(window.current, plane, spread));
+        let errors = errors.each_ref().map(|error| *lock(error));
         for (score, error) in raw.iter_mut().zip(errors) {
             *score = decibels(error);
         }
@@ -95,7 +116,7 @@ impl Extractor for PsnrHvsExtractor {
 
 impl PsnrHvsExtractor {
     /// The mean weighted squared error, relative to the squared peak.
-    fn mean_error(&self, pair: Pair<'_>, plane: usize) -> f64 {
+    fn mean_error(&self, pair: Pair<'_>, plane: usize, spread: &dyn Spread) -> f64 {
         let weights = &self.weights[plane];
         let (reference, distorted) = (pair.reference.plane(plane), pair.distorted.plane(plane));
         let blocks = scalar::blocks_along(reference.width()) * scalar::blocks_along(reference.height());
@@ -104,10 +125,10 @@ impl PsnrHvsExtractor {
         }
         let sum = match (reference, distorted) {
             (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                scalar::sum_errors(self.target, reference, distorted, weights)
+                scalar::sum_errors(self.target, reference, distorted, weights, &self.terms, spread)
             }
             (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                scalar::sum_errors(self.target, reference, distorted, weights)
+                scalar::sum_errors(self.target, reference, distorted, weights, &self.terms, spread)
             }
             _ => panic!("planes of one sample type"),
         };

@@ -8,7 +8,10 @@ use visus_video::Plane;
 
 use super::blocks::{Packed, SIDE, STEP, load_blocks};
 use super::dct::{Block, LINES, transform_block};
+use super::ordered::add_groups;
 use super::tables::Weights;
+use crate::Spread;
+use crate::bands::{InOrder, Spares};
 use crate::simd::Target;
 
 /// How many blocks lie along a side.
@@ -22,7 +25,16 @@ pub fn sum_errors<T: Packed>(
     reference: Plane<'_, T>,
     distorted: Plane<'_, T>,
     weights: &Weights,
+    terms: &Spares<Vec<f32>>,
+    spread: &dyn Spread,
 ) -> f32 {
+    if spread.width() > 1 {
+        return match target.lanes_of_singles() {
+            16 => shared_sum::<T, Fused, 16>(target, [reference, distorted], weights, terms, spread),
+            8 => shared_sum::<T, Fused, 8>(target, [reference, distorted], weights, terms, spread),
+            _ => shared_sum::<T, Divided, 4>(target, [reference, distorted], weights, terms, spread),
+        };
+    }
     target.run(
         #[inline(always)]
         || match target.lanes_of_singles() {
@@ -52,6 +64,58 @@ fn sum_lanes<T: Packed, Q: Quotient, const LANES: usize>(
         }
     }
     errors.finish()
+}
+
+/// The same with rows of blocks side by side.
+fn shared_sum<T: Packed, Q: Quotient, const LANES: usize>(
+    target: Target,
+    [reference, distorted]: [Plane<'_, T>; 2],
+    weights: &Weights,
+    terms: &Spares<Vec<f32>>,
+    spread: &dyn Spread,
+) -> f32 {
+    let across = blocks_along(reference.width());
+    let mut sum = 0.0;
+    let in_order = InOrder::new(terms, |terms: &Vec<f32>| {
+        let groups = terms.as_chunks::<LANES>().0.as_chunks::<64>().0;
+        sum = target.run(
+            #[inline(always)]
+            || add_groups(sum, groups, across),
+        );
+    });
+    spread.each(blocks_along(reference.height()), &|row| {
+        let mut terms = terms.take(Vec::new);
+        terms.resize(across.div_ceil(LANES) * 64 * LANES, 0.0);
+        let groups = terms.as_chunks_mut::<LANES>().0.as_chunks_mut::<64>().0;
+        target.run(
+            #[inline(always)]
+            || row_of_blocks::<T, Q, LANES>([reference, distorted], weights, row, groups),
+        );
+        in_order.hand_in(row, terms);
+    });
+    drop(in_order);
+    sum
+}
+
+/// The errors of the coefficients in a row of blocks.
+#[inline(always)]
+fn row_of_blocks<T: Packed, Q: Quotient, const LANES: usize>(
+    [reference, distorted]: [Plane<'_, T>; 2],
+    weights: &Weights,
+    row: usize,
+    groups: &mut [Block<f32, LANES>],
+) {
+    let across = blocks_along(reference.width());
+    // Nothing is summed up here.
+    let mut errors = Errors::<LANES> { errors: [[0.0; LANES]; 64], blocks: 0, sum: 0.0 };
+    let mut blocks = [[[0; LANES]; 64]; 2];
+    for (first, group) in (0..across).step_by(LANES).zip(groups) {
+        let last = (first + LANES).min(across) - 1;
+        load_blocks(reference, row * STEP, first, last, &mut blocks[0]);
+        load_blocks(distorted, row * STEP, first, last, &mut blocks[1]);
+        errors.measure::<Q>(&mut blocks, weights);
+        *group = errors.errors;
+    }
 }
 
 /// What each coefficient of some blocks adds to the error of the plane, and the sum of all before them.
@@ -245,8 +309,9 @@ mod tests {
     use visus_video::{Chroma, PlaneView};
 
     use super::*;
+    use crate::Alone;
     use crate::simd::level_tests;
-    use crate::testing::{self, Content};
+    use crate::testing::{self, Content, Hands};
 
     /// One block after another and one coefficient after another, as the reference does it. Only the transform is ours.
     fn naive(reference: Plane<'_, u16>, distorted: Plane<'_, u16>, weights: &Weights) -> f32 {
@@ -304,7 +369,7 @@ mod tests {
         };
         for weights in [0, 1, 2].map(Weights::of_plane) {
             let expected = naive(one, two, &weights);
-            let got = sum_errors(target, one, two, &weights);
+            let got = sum_errors(target, one, two, &weights, &Spares::default(), &Alone);
             assert_eq!(
                 got.to_bits(),
                 expected.to_bits(),
@@ -351,8 +416,8 @@ mod tests {
                 else {
                     unreachable!("bytes and words by turns")
                 };
-                let got = sum_errors(target, one, two, &weights);
-                assert_eq!(got.to_bits(), sum_errors(target, wide, other, &weights).to_bits());
+                let got = sum_errors(target, one, two, &weights, &Spares::default(), &Hands::new(3));
+                assert_eq!(got.to_bits(), sum_errors(target, wide, other, &weights, &Spares::default(), &Alone).to_bits());
             }
         }
 

@@ -99,7 +99,7 @@ impl Mix {
 }
 
 /// Makes rows of linear RGB out of frames of one format.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Converter {
     chroma: Chroma,
     luma_line: Line,

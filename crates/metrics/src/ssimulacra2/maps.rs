@@ -2,6 +2,8 @@
 //!
 //! The operations are those of the published tool, nothing fused; sums run over a plane row by row, in one chain each.
 
+use crate::ordered::{GROUP, add_doubles};
+
 /// Keeps the structure term from dividing by zero.
 const C2: f32 = 0.0009;
 
@@ -20,11 +22,45 @@ impl Sums {
         self.fourth += square * square;
     }
 
+    /// Adds a row of terms, one after another.
+    #[inline(always)]
+    pub fn add_row(&mut self, terms: &[f64], map: ErrorMap) {
+        match map {
+            ErrorMap::Structure => self.add_terms(terms, |term| term),
+            ErrorMap::NewEdges => self.add_terms(terms, positive),
+            ErrorMap::LostEdges => self.add_terms(terms, |term| positive(-term)),
+        }
+    }
+
+    #[inline(always)]
+    fn add_terms(&mut self, terms: &[f64], error: impl Fn(f64) -> f64) {
+        let (mut errors, mut fourths) = ([0.0; GROUP], [0.0; GROUP]);
+        for terms in terms.chunks(GROUP) {
+            for (at, term) in terms.iter().enumerate() {
+                let error = error(*term);
+                let square = error * error;
+                (errors[at], fourths[at]) = (error, square * square);
+            }
+            self.first = add_doubles(self.first, &errors[..terms.len()]);
+            self.fourth = add_doubles(self.fourth, &fourths[..terms.len()]);
+        }
+    }
+
     /// The mean and the 4-norm over `count` values.
     pub fn norms(&self, count: usize) -> [f64; 2] {
         let scale = 1.0 / count as f64;
         [scale * self.first, (scale * self.fourth).sqrt().sqrt()]
     }
+}
+
+/// What errors are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorMap {
+    Structure,
+    /// Edges that only the distorted picture has.
+    NewEdges,
+    /// Edges that only the reference has.
+    LostEdges,
 }
 
 /// Blurred rows: of both pictures, of their squares, and of their product.
@@ -43,12 +79,28 @@ pub fn add_structure(moments: Moments<'_>, sums: &mut Sums) {
     let [mean_a, mean_b] = moments.mean.map(|row| &row[..width]);
     let [square_a, square_b] = moments.square.map(|row| &row[..width]);
     for x in 0..width {
-        let (a, b) = (mean_a[x], mean_b[x]);
-        let luminance = (1.0 - f64::from((a - b) * (a - b))) as f32;
-        let numerator = 2.0 * (moments.product[x] - a * b) + C2;
-        let denominator = (square_a[x] - a * a) + (square_b[x] - b * b) + C2;
-        sums.add(positive(1.0 - f64::from(luminance * numerator / denominator)));
+        sums.add(structure_error([mean_a[x], mean_b[x]], [square_a[x], square_b[x]], moments.product[x]));
     }
+}
+
+/// The terms of [`add_structure`], to be added up by [`Sums::add_row`].
+#[inline(always)]
+pub fn structure(moments: Moments<'_>, out: &mut [f64]) {
+    let width = out.len();
+    let [mean_a, mean_b] = moments.mean.map(|row| &row[..width]);
+    let [square_a, square_b] = moments.square.map(|row| &row[..width]);
+    let product = &moments.product[..width];
+    for x in 0..width {
+        out[x] = structure_error([mean_a[x], mean_b[x]], [square_a[x], square_b[x]], product[x]);
+    }
+}
+
+#[inline(always)]
+fn structure_error([a, b]: [f32; 2], [square_a, square_b]: [f32; 2], product: f32) -> f64 {
+    let luminance = (1.0 - f64::from((a - b) * (a - b))) as f32;
+    let numerator = 2.0 * (product - a * b) + C2;
+    let denominator = (square_a - a * a) + (square_b - b * b) + C2;
+    positive(1.0 - f64::from(luminance * numerator / denominator))
 }
 
 /// Adds a row's errors at edges, where an edge is how far a sample is from its blurred self: edges that only the
@@ -59,11 +111,27 @@ pub fn add_edges(samples: [&[f32]; 2], means: [&[f32]; 2], new: &mut Sums, lost:
     let [reference, distorted] = samples.map(|row| &row[..width]);
     let [reference_mean, distorted_mean] = means.map(|row| &row[..width]);
     for x in 0..width {
-        let edge = |sample: f32, mean: f32| 1.0 + f64::from((sample - mean).abs());
-        let change = edge(distorted[x], distorted_mean[x]) / edge(reference[x], reference_mean[x]) - 1.0;
+        let change = edge_change([reference[x], distorted[x]], [reference_mean[x], distorted_mean[x]]);
         new.add(positive(change));
         lost.add(positive(-change));
     }
+}
+
+/// The terms of [`add_edges`], for both of its maps, to be added up by [`Sums::add_row`].
+#[inline(always)]
+pub fn edges(samples: [&[f32]; 2], means: [&[f32]; 2], out: &mut [f64]) {
+    let width = out.len();
+    let [reference, distorted] = samples.map(|row| &row[..width]);
+    let [reference_mean, distorted_mean] = means.map(|row| &row[..width]);
+    for x in 0..width {
+        out[x] = edge_change([reference[x], distorted[x]], [reference_mean[x], distorted_mean[x]]);
+    }
+}
+
+#[inline(always)]
+fn edge_change(samples: [f32; 2], means: [f32; 2]) -> f64 {
+    let edge = |side: usize| 1.0 + f64::from((samples[side] - means[side]).abs());
+    edge(1) / edge(0) - 1.0
 }
 
 #[inline(always)]

@@ -15,16 +15,20 @@ mod fused;
 mod maps;
 mod scale;
 mod score;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod xyb;
 
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
+};
 use colour::{Converter, Matrix, Range};
 use fused::{Fused, Instruction, Portable};
 use scale::{OwnedRows, SIDES, Scale};
 use score::{COMPONENTS, MAX_SCALES, NORMS, SMALLEST_SIDE};
+use shared::Shared;
 
 const NAME: &str = "ssimulacra2";
 
@@ -91,6 +95,7 @@ impl Metric for Ssimulacra2 {
             converter: Converter::new(format, self.matrix, self.range),
             rows: [(); SIDES].map(|()| scale::owned_rows(format.width())),
             pyramid: Pyramid::new(format.width(), format.height()),
+            shared: None,
         }))
     }
 }
@@ -139,6 +144,8 @@ struct FrameExtractor {
     converter: Converter,
     rows: [OwnedRows; SIDES],
     pyramid: Pyramid,
+    /// For frames that several threads share: made with the first of them.
+    shared: Option<Shared>,
 }
 
 impl FrameExtractor {
@@ -166,6 +173,22 @@ impl Extractor for FrameExtractor {
         } else {
             self.score::<Portable>(window)
         };
+        Ok(())
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        if spread.width() <= 1 {
+            return self.extract(window, raw);
+        }
+        let format = window.current.reference.format();
+        let (target, converter) = (self.target, &self.converter);
+        let make = || Shared::new(target, converter, (format.width(), format.height()), spread);
+        raw[0] = self.shared.get_or_insert_with(make).score(window.current, spread);
         Ok(())
     }
 }

@@ -95,11 +95,10 @@ struct Component {
 
 impl Component {
     fn new(width: usize, weights: &[f64]) -> Self {
-        let has_structure = weights[0] != 0.0 || weights[NORMS / 2] != 0.0;
         Self {
             samples: [(); SIDES].map(|()| Ring::new(width, LAG + 1)),
             means: [(); SIDES].map(|()| BlurredPlane::new(width)),
-            products: has_structure.then(|| [(); 3].map(|()| BlurredPlane::new(width))),
+            products: has_structure(weights).then(|| [(); 3].map(|()| BlurredPlane::new(width))),
             structure: Sums::default(),
             new_edges: Sums::default(),
             lost_edges: Sums::default(),
@@ -139,9 +138,19 @@ impl Component {
     }
 
     fn norms(&self, count: usize) -> Norms {
-        let maps = [&self.structure, &self.new_edges, &self.lost_edges].map(|sums| sums.norms(count));
-        std::array::from_fn(|at| maps[at % 3][at / 3])
+        norms([&self.structure, &self.new_edges, &self.lost_edges], count)
     }
+}
+
+/// Whether a norm of structure has a weight.
+pub fn has_structure(weights: &[f64]) -> bool {
+    weights[0] != 0.0 || weights[NORMS / 2] != 0.0
+}
+
+/// The norms of errors of structure, new and lost edges over `count` pixels.
+pub fn norms(maps: [&Sums; 3], count: usize) -> Norms {
+    let maps = maps.map(|sums| sums.norms(count));
+    std::array::from_fn(|at| maps[at % 3][at / 3])
 }
 
 #[derive(Debug)]
@@ -238,7 +247,7 @@ impl Scale {
 
 /// The means of two by two values. A last column without a neighbour counts twice.
 #[inline(always)]
-fn halve_row(upper: &[f32], lower: &[f32], out: &mut [f32]) {
+pub fn halve_row(upper: &[f32], lower: &[f32], out: &mut [f32]) {
     let ((uppers, upper_rest), (lowers, lower_rest)) = (upper.as_chunks::<2>(), lower.as_chunks::<2>());
     for (out, (upper, lower)) in out.iter_mut().zip(uppers.iter().zip(lowers)) {
         *out = (upper[0] + upper[1] + lower[0] + lower[1]) * 0.25;

@@ -36,6 +36,7 @@ pub struct Measure {
     /// Sums for the blocks of one row.
     spatial: Vec<u64>,
     temporal: Vec<u64>,
+    /// Of all blocks.
     errors: Vec<u64>,
     /// Spatial activity of the columns in one row of blocks.
     activity: Vec<u32>,
@@ -58,7 +59,7 @@ impl Measure {
             weights: vec![0.0; layout.columns * layout.rows],
             spatial: sums(),
             temporal: sums(),
-            errors: sums(),
+            errors: vec![0; layout.columns * layout.rows],
             activity: vec![0; layout.width],
             groups: GroupColumns::new(layout.width),
         }
@@ -68,32 +69,67 @@ impl Measure {
     #[inline(always)]
     pub fn weigh<'a, T: Sample>(&mut self, source: Plane<'a, T>, history: &History<'a, T>) {
         for row in 0..self.layout.rows {
-            self.add_spatial_activity(source, row);
-            self.add_temporal_activity(source, history, row);
+            self.add_spatial_activity(source, self.layout.active_down(row));
+            self.add_temporal_activity(source, history, self.layout.down(row));
             for column in 0..self.layout.columns {
-                self.weights[row * self.layout.columns + column] = self.block_weight(column, row);
+                let sums = (self.spatial[column], self.temporal[column]);
+                self.weights[row * self.layout.columns + column] = self.block_weight(column, row, sums);
             }
         }
+        self.smooth_weights();
+    }
+
+    /// The spatial and the temporal activity of some rows of a row of blocks. They begin a group of 2x2 pixels.
+    #[inline(always)]
+    pub fn activities<'a, T: Sample>(
+        &mut self,
+        source: Plane<'a, T>,
+        history: &History<'a, T>,
+        row: usize,
+        down: Range<usize>,
+    ) -> (Vec<u64>, Vec<u64>) {
+        let active = self.layout.active_down(row);
+        let start = down.start.max(active.start);
+        self.add_spatial_activity(source, start..down.end.min(active.end).max(start));
+        self.add_temporal_activity(source, history, down);
+        (self.spatial.clone(), self.temporal.clone())
+    }
+
+    /// Finds the weights of all blocks from the sums of their activity.
+    pub fn set_weights(&mut self, sums: impl Fn(usize, usize) -> (u64, u64)) {
+        for row in 0..self.layout.rows {
+            for column in 0..self.layout.columns {
+                let weight = self.block_weight(column, row, sums(column, row));
+                self.weights[row * self.layout.columns + column] = weight;
+            }
+        }
+        self.smooth_weights();
+    }
+
+    fn smooth_weights(&mut self) {
         if self.layout.smoothed {
             smooth(&mut self.weights, self.layout.columns);
         }
     }
 
-    fn block_weight(&self, column: usize, row: usize) -> f64 {
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn block_weight(&self, column: usize, row: usize, (spatial, temporal): (u64, u64)) -> f64 {
         let layout = &self.layout;
         let active = layout.active_across(column).len() * layout.active_down(row).len();
         if active == 0 {
             return TINY_BLOCK;
         }
         let pixels = layout.across(column).len() * layout.down(row).len();
-        let spatial = self.spatial[column] as f64 / active as f64;
-        weight(spatial + self.temporal[column] as f64 / pixels as f64, layout)
+        let spatial = spatial as f64 / active as f64;
+        weight(spatial + temporal as f64 / pixels as f64, layout)
     }
 
     #[inline(always)]
-    fn add_spatial_activity<T: Sample>(&mut self, source: Plane<'_, T>, row: usize) {
+    fn add_spatial_activity<T: Sample>(&mut self, source: Plane<'_, T>, down: Range<usize>) {
         self.spatial.fill(0);
-        let down = self.layout.active_down(row);
         if self.layout.grouped {
             for y in down.step_by(2) {
                 self.add_grouped_row(source, y);
@@ -130,10 +166,10 @@ impl Measure {
         &mut self,
         source: Plane<'a, T>,
         history: &History<'a, T>,
-        row: usize,
+        down: Range<usize>,
     ) {
         self.temporal.fill(0);
-        let (down, step) = (self.layout.down(row), if self.layout.grouped { 2 } else { 1 });
+        let step = if self.layout.grouped { 2 } else { 1 };
         for y in down.step_by(step) {
             for (across, sum) in self.across[0].iter().zip(&mut self.temporal) {
                 let across = across.clone();
@@ -158,32 +194,44 @@ impl Measure {
             }
             return (sum as f64).sqrt();
         }
-        let block = self.layout.block >> if plane == 0 { 0 } else { self.chroma_shifts.1 };
+        let (block, columns) = (self.block_height(plane), self.layout.columns);
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.fill(0);
+        for (row, errors) in errors.chunks_exact_mut(columns).enumerate() {
+            self.add_errors(source, distorted, part(row, block, source.height()), plane.min(1), errors);
+        }
+        self.errors = errors;
+        self.weighted_root(&self.errors)
+    }
+
+    /// Rows of a block in a plane.
+    pub fn block_height(&self, plane: usize) -> usize {
+        self.layout.block >> if plane == 0 { 0 } else { self.chroma_shifts.1 }
+    }
+
+    /// The root of the weighted sum of the errors of all blocks.
+    pub fn weighted_root(&self, errors: &[u64]) -> f64 {
         let mut sum = 0.0;
-        for row in 0..self.layout.rows {
-            self.add_errors(source, distorted, part(row, block, source.height()), plane.min(1));
-            let weights = &self.weights[row * self.layout.columns..];
-            for (error, weight) in self.errors.iter().zip(weights) {
-                sum += *error as f64 * weight;
-            }
+        for (error, weight) in errors.iter().zip(&self.weights) {
+            sum += *error as f64 * weight;
         }
         // Rounded to a whole number, as the sum of squared errors is one.
         ((sum * self.layout.average_activity + 0.5) as u64 as f64).sqrt()
     }
 
-    /// Finds the squared errors of a row of blocks; `kind` is 0 for luma, 1 for chroma.
+    /// Adds the squared errors of some rows of a row of blocks; `kind` is 0 for luma, 1 for chroma.
     #[inline(always)]
-    fn add_errors<T: Sample>(
-        &mut self,
+    pub fn add_errors<T: Sample>(
+        &self,
         source: Plane<'_, T>,
         distorted: Plane<'_, T>,
         down: Range<usize>,
         kind: usize,
+        errors: &mut [u64],
     ) {
-        self.errors.fill(0);
         for y in down {
             let (source, distorted) = (source.row(y), distorted.row(y));
-            for (across, sum) in self.across[kind].iter().zip(&mut self.errors) {
+            for (across, sum) in self.across[kind].iter().zip(&mut *errors) {
                 *sum += squared_error(&source[across.clone()], &distorted[across.clone()]);
             }
         }

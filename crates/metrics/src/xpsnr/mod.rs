@@ -17,6 +17,7 @@
 mod layout;
 mod measure;
 mod scalar;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod weights;
@@ -27,10 +28,11 @@ use crate::math::log10;
 use crate::simd::Target;
 use crate::{
     Appears, ClipInfo, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec,
-    Options, Pair, Window,
+    Options, Pair, Spread, Window,
 };
 
 use measure::{History, Measure};
+use shared::Hands;
 
 const NAME: &str = "xpsnr";
 const KEYS: [&str; 3] = ["xpsnr_y", "xpsnr_cb", "xpsnr_cr"];
@@ -131,6 +133,19 @@ impl Extractor for XpsnrExtractor {
         );
         Ok(())
     }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        if spread.width() <= 1 {
+            return self.extract(window, raw);
+        }
+        self.measure_shared(window, raw, Hands { target: self.target, spread });
+        Ok(())
+    }
 }
 
 impl XpsnrExtractor {
@@ -157,6 +172,36 @@ impl XpsnrExtractor {
                 }
                 (PlaneView::U16(source), PlaneView::U16(distorted)) => {
                     self.measure.error(plane, source, distorted)
+                }
+                _ => unreachable!("the pictures of a run have one format"),
+            };
+        }
+    }
+}
+
+impl XpsnrExtractor {
+    fn measure_shared(&mut self, window: &Window<'_>, raw: &mut [f64], hands: Hands<'_>) {
+        let before = source_luma(window.previous, &self.black);
+        let earlier = source_luma(window.before_previous, &self.black);
+        let (source, distorted) = (window.current.reference, window.current.distorted);
+        match (source.plane(0), before, earlier) {
+            (PlaneView::U8(luma), PlaneView::U8(before), PlaneView::U8(earlier)) => {
+                let earlier = self.second_differences.then_some(earlier);
+                self.measure.weigh_shared(luma, &History { before, earlier }, hands);
+            }
+            (PlaneView::U16(luma), PlaneView::U16(before), PlaneView::U16(earlier)) => {
+                let earlier = self.second_differences.then_some(earlier);
+                self.measure.weigh_shared(luma, &History { before, earlier }, hands);
+            }
+            _ => unreachable!("the pictures of a run have one format"),
+        }
+        for (plane, raw) in raw.iter_mut().enumerate().take(source.format().planes()) {
+            *raw = match (source.plane(plane), distorted.plane(plane)) {
+                (PlaneView::U8(source), PlaneView::U8(distorted)) => {
+                    self.measure.error_shared(plane, source, distorted, hands)
+                }
+                (PlaneView::U16(source), PlaneView::U16(distorted)) => {
+                    self.measure.error_shared(plane, source, distorted, hands)
                 }
                 _ => unreachable!("the pictures of a run have one format"),
             };

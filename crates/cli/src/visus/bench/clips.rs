@@ -17,8 +17,13 @@ pub struct Clips {
 }
 
 /// The sizes that have a name, and frames enough to time.
-const SIZES: [(&str, usize, usize, u64); 4] =
-    [("576x324", 576, 324, 48), ("720p", 1280, 720, 24), ("1080p", 1920, 1080, 16), ("2160p", 3840, 2160, 6)];
+const SIZES: [(&str, usize, usize, u64); 5] = [
+    ("576x324", 576, 324, 48),
+    ("720p", 1280, 720, 24),
+    ("1080p", 1920, 1080, 16),
+    ("2160p", 3840, 2160, 6),
+    ("4320p", 7680, 4320, 3),
+];
 
 impl Clips {
     /// A scene with texture at all scales, and the same after coarse quantisation.

@@ -65,6 +65,11 @@ impl Program {
         Ok(Self { path, version, level, backend, threads: args.threads, is_peer: false })
     }
 
+    /// The same with so many threads.
+    pub fn with_threads(&self, threads: u16) -> Self {
+        Self { threads, ..self.clone() }
+    }
+
     /// What the answer is checked with: the CPU's plain kernels; for a device the CPU with all its cores, since its clips are long.
     pub fn check(&self) -> Self {
         if self.backend == BackendRequest::Cpu {
@@ -201,7 +206,7 @@ fn wait(mut child: Child) -> Result<(ExitStatus, u64, String)> {
             }
             return Ok((status, peak, words));
         }
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(Duration::from_micros(500));
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Ours and the peer's runs alternate, each as a process of its own on the same files, and the smallest figure of many
 //! counts: machines are shared and noisy. Before anything is timed, the answer must be that of the plain kernels and of
-//! the peer. A device is measured the same way (`--backend`), and its answer must be the CPU's.
+//! the peer. With `--scaling`, numbers of threads are compared with each other. A device is measured the same way (`--backend`), and its answer must be the CPU's.
 
 mod clips;
 mod gate;
 mod machine;
 mod measure;
+mod scaling;
 mod subjects;
 mod table;
 
@@ -65,6 +66,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
     let peer = peer.map(|path| Program::peer(path, args)).transpose()?;
     let ours = Program::ours(args)?;
     let subjects = chosen(args)?;
+    if !args.scaling.is_empty() {
+        return print_all(&scaling::table(&ours, &subjects, args)?);
+    }
     let mut yardstick = args.gate.is_some().then(gate::Yardstick::new);
     let mut rows = Vec::new();
     for size in &args.sizes {

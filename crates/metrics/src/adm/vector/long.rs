@@ -52,7 +52,7 @@ const LOW_START: i32 = LOW_SUM / 2;
 const HIGH_START: i32 = 0;
 
 /// Upper words, and lower words less 2^15.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SplitPlane {
     upper: LowPlane<i16>,
     lower: LowPlane<i16>,
@@ -60,8 +60,9 @@ pub struct SplitPlane {
 
 impl SplitPlane {
     pub fn new((width, height): (usize, usize), padding: usize) -> Self {
-        let plane = LowPlane::new(width, height, padding);
-        Self { upper: plane.clone(), lower: plane }
+        // Not a copy, which would touch all pages here.
+        let plane = || LowPlane::new(width, height, padding);
+        Self { upper: plane(), lower: plane() }
     }
 
     /// All rows, to be written.

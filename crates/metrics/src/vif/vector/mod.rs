@@ -17,9 +17,9 @@ mod vertical;
 pub mod window;
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use visus_video::Plane;
+use visus_video::{Plane, Zeros};
 
 use buffers::MAX_WORDS;
 pub use buffers::{Ring, Rows};
@@ -33,10 +33,11 @@ use super::scalar::{Limits, Sums, clear, mirrored};
 use super::score::VifSums;
 use super::{SCALES, vector::window::Window};
 use crate::Spread;
-use crate::simd::{Lines, Vector};
+use crate::bands::{self, lock};
+use crate::simd::Vector;
 
 /// The stages, compiled for a level.
-pub trait Stages: Vector {
+pub trait Stages: Vector + Sync {
     fn expand<K: Kind>(self, kind: K, pair: &RowPair<'_, K::Sample>, number: isize, ring: &mut Ring) -> bool;
     fn vertical<K: Kind, const SCALE: usize, const NEXT: usize, const MOMENTS: bool>(
         self,
@@ -67,7 +68,7 @@ pub const SMALLEST_SIDE: usize = 64;
 pub struct Scratch {
     width: usize,
     depth: u32,
-    /// One for each stripe that is worked on at the same time.
+    /// One for each stripe that is worked on at the same time; there may be more stripes.
     hands: Vec<Hand>,
     /// Reference and distorted picture of scales 1 to 3.
     pictures: [[Picture; 2]; SCALES - 1],
@@ -110,7 +111,7 @@ impl Hand {
 /// A picture whose rows are whole blocks.
 #[derive(Debug)]
 struct Picture {
-    samples: Lines<u16>,
+    samples: Zeros<u16>,
     stride: usize,
     width: usize,
     height: usize,
@@ -119,7 +120,7 @@ struct Picture {
 impl Picture {
     fn new(width: usize, height: usize) -> Self {
         let stride = width.next_multiple_of(MAX_WORDS);
-        Self { samples: Lines::new(stride * height), stride, width, height }
+        Self { samples: Zeros::new(stride * height), stride, width, height }
     }
 }
 
@@ -173,9 +174,10 @@ impl Scratch {
         spread: &dyn Spread,
         sums: &mut Sums,
     ) -> bool {
-        self.prepare::<S>(stripes(reference.height(), spread), limits.gains.len());
+        let stripes = stripes(reference.height(), spread);
+        self.prepare::<S>(stripes.min(spread.width()), limits.gains.len());
         let Self { hands, pictures: [first, second, third], .. } = self;
-        let work = Work { s, gain_limits: limits.gains, spread };
+        let work = Work { s, gain_limits: limits.gains, spread, stripes };
         let source = [Source::plane(reference), Source::plane(distorted)];
         if limits.skip_scale0 {
             work.scale::<K, 0, 1, false>(kind, source, hands, Some(&mut *first));
@@ -197,10 +199,10 @@ impl Scratch {
         true
     }
 
-    /// Hands for so many stripes, with nothing summed up.
-    fn prepare<S: Stages>(&mut self, stripes: usize, limits: usize) {
-        self.hands.truncate(stripes);
-        while self.hands.len() < stripes {
+    /// So many hands, with nothing summed up.
+    fn prepare<S: Stages>(&mut self, count: usize, limits: usize) {
+        self.hands.truncate(count);
+        while self.hands.len() < count {
             self.hands.push(Hand::new::<S>(self.width, self.depth));
         }
         for hand in &mut self.hands {
@@ -211,11 +213,15 @@ impl Scratch {
 }
 
 /// Rows that a stripe has at least: at its begin it reads rows again that the one before it has read.
-const STRIPE_ROWS: usize = 128;
+const STRIPE_ROWS: usize = 64;
 
-/// How many stripes the finest scale is cut into.
+/// Stripes for each thread. VIF takes longest, and threads come to it when they are done with other metrics.
+const STRIPES_PER_THREAD: usize = 3;
+
+/// How many stripes a scale is cut into.
 fn stripes(height: usize, spread: &dyn Spread) -> usize {
-    spread.width().clamp(1, (height / STRIPE_ROWS).max(1))
+    let most = if spread.width() > 1 { STRIPES_PER_THREAD * spread.width() } else { 1 };
+    most.clamp(1, (height / STRIPE_ROWS).max(1))
 }
 
 fn add(sums: &mut Sums, more: &Sums) {
@@ -232,6 +238,7 @@ struct Work<'a, S> {
     s: S,
     gain_limits: &'a [f64],
     spread: &'a dyn Spread,
+    stripes: usize,
 }
 
 impl<S: Stages> Work<'_, S> {
@@ -243,7 +250,7 @@ impl<S: Stages> Work<'_, S> {
         mut next: Option<&mut [Picture; 2]>,
     ) {
         let steps = source[0].height.div_ceil(4);
-        if let [hand] = hands {
+        if let (1, [hand]) = (self.stripes, &mut *hands) {
             let next = next.map(Next::whole);
             Stripe { s: self.s, gain_limits: self.gain_limits, hand, next }.walk::<K, SCALE, NEXT, MOMENTS>(
                 kind,
@@ -252,20 +259,20 @@ impl<S: Stages> Work<'_, S> {
             );
             return;
         }
-        let share = steps.div_ceil(hands.len());
+        let share = steps.div_ceil(self.stripes).max(1);
         let mut rest = next.as_mut().map(|next| Next::whole(next));
-        let mut stripes = Vec::with_capacity(hands.len());
-        for (index, hand) in hands.iter_mut().enumerate() {
-            let range = (index * share).min(steps)..((index + 1) * share).min(steps);
+        let mut stripes = Vec::with_capacity(self.stripes);
+        for first in (0..steps).step_by(share) {
+            let range = first..(first + share).min(steps);
             let next = rest.as_mut().map(|rest| rest.take(2 * range.end));
-            let stripe = Stripe { s: self.s, gain_limits: self.gain_limits, hand, next };
-            stripes.push(Mutex::new(Some((stripe, range))));
+            stripes.push((range, next));
         }
-        self.spread.each(stripes.len(), &|index| {
-            let stripe = stripes[index].lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some((mut stripe, range)) = stripe {
-                stripe.walk::<K, SCALE, NEXT, MOMENTS>(kind, source, range);
-            }
+        let free: Mutex<Vec<&mut Hand>> = Mutex::new(hands.iter_mut().collect());
+        bands::for_each(stripes, self.spread, |(range, next)| {
+            let hand = lock(&free).pop().expect("no more stripes at the same time than hands");
+            let mut stripe = Stripe { s: self.s, gain_limits: self.gain_limits, hand, next };
+            stripe.walk::<K, SCALE, NEXT, MOMENTS>(kind, source, range);
+            lock(&free).push(stripe.hand);
         });
     }
 }

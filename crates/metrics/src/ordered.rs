@@ -1,0 +1,128 @@
+//! Long sums in their order, in a fraction of the time: `terms.fold(sum, |sum, term| sum + term)`, to the bit.
+//!
+//! While a sum stays between two powers of two, all its values are multiples of one unit. What a term adds to it is then the
+//! multiple of the unit next to the term, whatever the sum is; only where a term lies midway between two multiples, the last
+//! bit of the sum decides. So if no term of a group lies midway, and the sum stays below the next power of two, the terms can
+//! be rounded each by itself, and then added in any order: nothing is rounded any more. Other groups are added one by one.
+
+/// Terms that are looked at together.
+pub const GROUP: usize = 64;
+
+macro_rules! unit {
+    ($name:ident, $float:ty, $digits:literal) => {
+        /// The power of two below a sum, and what follows from it.
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            /// Half of the unit.
+            half: $float,
+            /// Adding and subtracting it rounds to multiples of the unit.
+            rounder: $float,
+            /// The largest term that may be rounded so.
+            most: $float,
+            /// The next power of two.
+            pub end: $float,
+        }
+
+        impl $name {
+            /// `None` for sums that are zero, next to it, or beyond all terms.
+            #[inline(always)]
+            pub fn of(sum: $float) -> Option<Self> {
+                if !(sum > <$float>::MIN_POSITIVE / <$float>::EPSILON && sum < <$float>::MAX / 8.0) {
+                    return None;
+                }
+                let power = <$float>::from_bits(sum.to_bits() >> ($digits - 1) << ($digits - 1));
+                let half = power * (<$float>::EPSILON / 2.0);
+                Some(Self { half, rounder: 1.5 * power, most: power / 2.0, end: 2.0 * power })
+            }
+
+            /// What a term adds, and whether that is certain.
+            #[inline(always)]
+            pub fn rounded(&self, term: $float) -> ($float, bool) {
+                let rounded = (term + self.rounder) - self.rounder;
+                let is_midway = (term - rounded).abs() == self.half;
+                (rounded, !is_midway & (term >= 0.0) & (term <= self.most))
+            }
+        }
+    };
+}
+
+unit!(SingleUnit, f32, 24);
+unit!(DoubleUnit, f64, 53);
+
+/// Adds terms, none of which is negative, one after another.
+#[inline(always)]
+pub fn add_doubles(sum: f64, terms: &[f64]) -> f64 {
+    let mut sum = sum;
+    for group in terms.chunks(GROUP) {
+        let short_way = group.first_chunk().and_then(|group| add_group(sum, group));
+        sum = short_way.unwrap_or_else(|| group.iter().fold(sum, |sum, term| sum + term));
+    }
+    sum
+}
+
+/// The sum with a group of terms, if their order does not matter.
+#[inline(always)]
+fn add_group(sum: f64, group: &[f64; GROUP]) -> Option<f64> {
+    const LANES: usize = 8;
+    let unit = DoubleUnit::of(sum)?;
+    let (mut totals, mut certain) = ([0.0; LANES], [true; LANES]);
+    for terms in group.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let (rounded, is_certain) = unit.rounded(terms[lane]);
+            totals[lane] += rounded;
+            certain[lane] &= is_certain;
+        }
+    }
+    let total: f64 = totals.iter().sum();
+    let certain = certain.iter().all(|certain| *certain);
+    (certain && sum + total < unit.end).then_some(sum + total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Noise;
+    use proptest::prelude::*;
+
+    fn naive(sum: f64, terms: &[f64]) -> f64 {
+        terms.iter().fold(sum, |sum, term| sum + term)
+    }
+
+    proptest! {
+        /// Terms of few bits lie midway often; terms of many sizes take the sum over many powers of two.
+        #[test]
+        fn sums_are_those_of_one_addition_after_another(
+            start in prop_oneof![Just(0.0f64), 0.0..1.0f64, 1e-300..1e-290f64, 1e3..1e9f64],
+            bits in 1u32..53,
+            sizes in -40i32..2,
+            seed: u32,
+        ) {
+            let mut noise = Noise::new(seed);
+            let term = |noise: &mut Noise| {
+                let digits = u64::from(noise.next()) << 32 | u64::from(noise.next()) << 16 | u64::from(noise.next());
+                let whole = (digits & ((1 << bits) - 1)) as f64;
+                whole * 2f64.powi(sizes - bits as i32 - noise.below(4) as i32) * start.max(1.0)
+            };
+            let terms: Vec<f64> = (0..1000).map(|_| term(&mut noise)).collect();
+            prop_assert_eq!(add_doubles(start, &terms).to_bits(), naive(start, &terms).to_bits());
+        }
+    }
+
+    #[test]
+    fn most_groups_take_the_short_way() {
+        let unit = DoubleUnit::of(1e6).unwrap();
+        let mut noise = Noise::new(1);
+        let certain = (0..1000).filter(|_| unit.rounded(f64::from(noise.next()) / 3e5).1).count();
+        assert!(certain > 990, "{certain}");
+        assert!(DoubleUnit::of(0.0).is_none() && SingleUnit::of(f32::NAN).is_none());
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none() {
+        let mut terms = [1.0f64; 200];
+        terms[100] = f64::NAN;
+        assert!(add_doubles(1e6, &terms).is_nan());
+        terms[100] = f64::INFINITY;
+        assert_eq!(add_doubles(1e6, &terms), f64::INFINITY);
+    }
+}
