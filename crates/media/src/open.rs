@@ -15,6 +15,7 @@ use crate::on_device::DeviceDecoder;
 use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
+use crate::software;
 use crate::sync::findings::Sync;
 use crate::sync::found::FoundPairs;
 use crate::sync::{self, Lengths, Request, Started, Stream};
@@ -39,6 +40,8 @@ pub struct PairOptions {
     pub hwaccel: Option<String>,
     /// A device that decodes what it can and keeps the pictures; the rest is ffmpeg's.
     pub device: Option<Arc<dyn Device>>,
+    /// Decode in this process what can be, in builds that can: without the sandbox around ffmpeg, for files that are trusted.
+    pub in_process: bool,
     /// Why it does not, where that is known already.
     pub not_on_device: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
@@ -70,6 +73,7 @@ impl Default for PairOptions {
             forgive: false,
             hwaccel: None,
             device: None,
+            in_process: false,
             not_on_device: None,
             skip: [0, 0],
             treatments: Default::default(),
@@ -253,6 +257,7 @@ impl Probed {
             hwaccel: options.hwaccel.clone(),
             forgive: options.forgive,
             cancel: options.cancel.clone(),
+            in_process: options.in_process,
             ..DecodeOptions::default()
         };
         self.source(0, &decode, &mut None)
@@ -341,6 +346,7 @@ impl Probed {
             start: 0,
             device: options.device.clone(),
             previews: None,
+            in_process: options.in_process,
         }
     }
 
@@ -454,8 +460,8 @@ impl Probed {
                 if decode.hwaccel.as_deref() == Some("auto") {
                     decode.hwaccel = Decoder::find_hardware(tools, probe, &decode);
                 }
-                let decoder = Decoder::open(tools, probe, &decode)?;
-                *words = Some(decoder.stderr());
+                let decoder;
+                (decoder, *words) = software::open(tools, probe, &decode)?;
                 let range = range(&self.facts[side]);
                 self.facts[side].hardware = decode.hwaccel;
                 tone_mapped(decoder, self.tone_map[side], range)
@@ -489,13 +495,13 @@ impl Probed {
 
 /// HDR is brought to SDR where that is wanted.
 pub(crate) fn tone_mapped(
-    decoder: Decoder,
+    decoder: Box<dyn Source>,
     mapped: Option<HdrTransfer>,
     range: ColourRange,
 ) -> Box<dyn Source> {
     match mapped {
-        Some(transfer) => Box::new(ToneMapped::new(Box::new(decoder), transfer, range)),
-        None => Box::new(decoder),
+        Some(transfer) => Box::new(ToneMapped::new(decoder, transfer, range)),
+        None => decoder,
     }
 }
 
