@@ -110,7 +110,8 @@ mod headers {
         for name in CONSTANTS {
             builder = builder.allowlist_var(name);
         }
-        let bindings = builder.generate().unwrap_or_else(|error| panic!("the headers of FFmpeg's libraries: {error}"));
+        let bindings =
+            builder.generate().unwrap_or_else(|error| panic!("the headers of FFmpeg's libraries: {error}"));
         bindings.write_to_file(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     }
 }

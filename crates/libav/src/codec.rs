@@ -59,8 +59,7 @@ impl Codec {
         fields.opaque = ptr::without_provenance_mut(number);
         let mut options = Dictionary::new(functions, options)?;
         // SAFETY: a context that is not open yet, a decoder, and a dictionary that this function may change.
-        let code =
-            unsafe { functions.avcodec_open2(opened.context.as_ptr(), decoder, &mut options.pointer) };
+        let code = unsafe { functions.avcodec_open2(opened.context.as_ptr(), decoder, &mut options.pointer) };
         opened.check(code)?;
         Ok(opened)
     }

@@ -86,9 +86,8 @@ impl Container {
         // The library changes each, so that what is freed in the end is what it left.
         let mut pointers: Vec<*mut AVDictionary> = options.iter().map(|options| options.pointer).collect();
         // SAFETY: an open container, and a dictionary for each of its streams.
-        let code = unsafe {
-            self.functions.avformat_find_stream_info(self.context.as_ptr(), pointers.as_mut_ptr())
-        };
+        let code =
+            unsafe { self.functions.avformat_find_stream_info(self.context.as_ptr(), pointers.as_mut_ptr()) };
         options.into_iter().zip(pointers).for_each(|(options, pointer)| options.changed_to(pointer));
         self.check(code)
     }
@@ -100,9 +99,8 @@ impl Container {
         let time = microseconds.saturating_add(if start == NO_TIME { 0 } else { start });
         let to = if self.seeks_by_decoding() { time.saturating_sub(EARLIER) } else { time };
         // SAFETY: an open container, of which no packet is in use.
-        let code = unsafe {
-            self.functions.avformat_seek_file(self.context.as_ptr(), -1, i64::MIN, to, to, 0)
-        };
+        let code =
+            unsafe { self.functions.avformat_seek_file(self.context.as_ptr(), -1, i64::MIN, to, to, 0) };
         self.check(code)?;
         let unit = self.stream(stream)?.time_base;
         // SAFETY: it computes with numbers.
@@ -118,7 +116,9 @@ impl Container {
         let delayed = |index: usize| {
             let stream = self.stream(index).ok();
             // SAFETY: a stream has parameters for as long as its container is open.
-            stream.and_then(|stream| unsafe { stream.codecpar.as_ref() }).is_some_and(|codec| codec.video_delay != 0)
+            stream
+                .and_then(|stream| unsafe { stream.codecpar.as_ref() })
+                .is_some_and(|codec| codec.video_delay != 0)
         };
         !by_showing && (0..self.streams().len()).any(delayed)
     }

@@ -23,8 +23,7 @@ impl Dictionary {
         let text = |words: &str| CString::new(words).map_err(|_| format!("{words:?} holds a zero byte"));
         let (name, value) = (text(name)?, text(value)?);
         // SAFETY: the pointer is null or a dictionary that this function made; both texts end with a zero byte and are copied.
-        let code =
-            unsafe { self.functions.av_dict_set(&mut self.pointer, name.as_ptr(), value.as_ptr(), 0) };
+        let code = unsafe { self.functions.av_dict_set(&mut self.pointer, name.as_ptr(), value.as_ptr(), 0) };
         if code < 0 { Err("no memory for options".to_owned()) } else { Ok(()) }
     }
 

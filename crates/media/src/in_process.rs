@@ -222,7 +222,10 @@ mod tests {
             assert_eq!(suits(&probe("h264", pix_fmt, ""), &plain), Ok(()), "{pix_fmt}");
         }
         for pix_fmt in ["nv12", "yuva420p", "yuv420p10be", "rgb24", "gbrp", "yuv411p", "ya8"] {
-            assert!(suits(&probe("h264", pix_fmt, ""), &plain).unwrap_err().contains("converted"), "{pix_fmt}");
+            assert!(
+                suits(&probe("h264", pix_fmt, ""), &plain).unwrap_err().contains("converted"),
+                "{pix_fmt}"
+            );
         }
         let fields = probe("h264", "yuv420p", r#","field_order":"tt""#);
         assert!(suits(&fields, &plain).unwrap_err().contains("fields"));

@@ -36,6 +36,10 @@ pub struct MediaArgs {
     #[arg(long, value_name = "NAME")]
     pub hwaccel: Option<String>,
 
+    #[cfg(feature = "libav")]
+    #[command(flatten)]
+    pub decoder: super::decoder::DecoderArgs,
+
     #[command(flatten)]
     pub inputs: InputArgs,
 }
@@ -50,6 +54,8 @@ impl MediaArgs {
             hwaccel: self.hwaccel.clone(),
             decoders: decoders(),
             inputs: self.inputs.options(),
+            #[cfg(feature = "libav")]
+            in_process: self.decoder.is_in_process(),
             ..Pairing::default()
         }
     }
