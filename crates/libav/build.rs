@@ -17,7 +17,7 @@ mod headers {
     const HEADERS: [&str; 4] =
         ["libavformat/avformat.h", "libavcodec/avcodec.h", "libavutil/pixdesc.h", "libavutil/log.h"];
 
-    const FUNCTIONS: [&str; 27] = [
+    const FUNCTIONS: [&str; 28] = [
         "avcodec_alloc_context3",
         "avcodec_find_decoder",
         "avcodec_free_context",
@@ -45,6 +45,7 @@ mod headers {
         "av_read_frame",
         "av_rescale_q",
         "av_strerror",
+        "av_version_info",
     ];
 
     const TYPES: [&str; 7] = [

@@ -30,6 +30,8 @@ mod picture;
 mod pictures;
 
 #[cfg(feature = "bindings")]
+pub use library::version;
+#[cfg(feature = "bindings")]
 pub use picture::Picture;
 #[cfg(feature = "bindings")]
 pub use pictures::{Pictures, Request, Trouble};

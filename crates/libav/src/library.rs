@@ -20,6 +20,14 @@ pub fn functions() -> Result<&'static Functions, String> {
     LOADED.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
+/// As FFmpeg calls itself (`5.1.9-0+deb12u1`), where its libraries can be loaded.
+pub fn version() -> Option<String> {
+    let functions = functions().ok()?;
+    // SAFETY: it takes nothing and returns a constant that ends with a zero byte.
+    let name = unsafe { CStr::from_ptr(functions.av_version_info()) };
+    Some(name.to_string_lossy().into_owned())
+}
+
 fn load() -> Result<Functions, String> {
     let name = if cfg!(target_os = "macos") {
         format!("libavformat.{LIBAVFORMAT_VERSION_MAJOR}.dylib")

@@ -149,14 +149,16 @@ impl Probed {
         let located = || Tools::located(options.launch.clone(), &options.purpose);
         let tools = encoded.then(located).transpose()?;
         // Three programs are asked at once: starting one takes about as long as decoding ten frames.
-        let (tools, looked) = std::thread::scope(|scope| {
-            let version = scope.spawn(|| tools.clone().map(Tools::with_version).transpose());
+        let (version, looked) = std::thread::scope(|scope| {
+            // Who decodes in this process may do without ffmpeg.
+            let needed = tools.clone().filter(|_| !software::is_in_process(options));
+            let version = scope.spawn(|| needed.map(Tools::with_version).transpose());
             let other =
                 scope.spawn(|| look(&inputs[1], &options.treatments[1], tools.as_ref(), &options.cancel));
             let first = look(&inputs[0], &options.treatments[0], tools.as_ref(), &options.cancel);
             (joined(version), (first, joined(other)))
         });
-        let tools = tools?;
+        version?;
         let (reference, distorted) = match looked {
             (Ok(reference), Ok(distorted)) => (reference, distorted),
             (Err(a), Err(b)) => return Err(MediaError::both(a, b)),
@@ -324,7 +326,7 @@ impl Probed {
             threads: started.threads,
             words,
             forgive: options.forgive,
-            ffmpeg: self.tools.map(|tools| tools.version),
+            ffmpeg: self.tools.as_ref().map(software::version),
         };
         OpenPair { reference, distorted, control }
     }

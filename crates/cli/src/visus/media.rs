@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 use visus_media::{Comparability, Control, Crop, DEFAULT_LIMIT, Scale, Scaler, Sync, Verdict};
 use visus_scoring::inputs::{DeinterlaceWord, FrameRate, Grain, Offset, Sided};
-use visus_scoring::{Decoders, InputOptions, PairInfo, Pairing};
+use visus_scoring::{Decoders, InputOptions, PairInfo, Pairing, RequestError};
 use visus_video::Region;
 
 /// How two videos are brought together.
@@ -45,8 +45,8 @@ pub struct MediaArgs {
 }
 
 impl MediaArgs {
-    pub fn pairing(&self) -> Pairing {
-        Pairing {
+    pub fn pairing(&self) -> Result<Pairing, RequestError> {
+        Ok(Pairing {
             sync: self.sync,
             scale: self.scale,
             scaler: self.scaler,
@@ -55,9 +55,9 @@ impl MediaArgs {
             decoders: decoders(),
             inputs: self.inputs.options(),
             #[cfg(feature = "libav")]
-            in_process: self.decoder.is_in_process(),
+            in_process: self.decoder.is_in_process()?,
             ..Pairing::default()
-        }
+        })
     }
 }
 
