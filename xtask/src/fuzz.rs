@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::steps::{FEATURES, root};
+use crate::steps::{features, root};
 
 /// Addresses that a target may map, in KiB.
 const ADDRESSES: u64 = 3 << 20;
@@ -118,7 +118,8 @@ fn limited(program: &Path, args: &[String]) -> Command {
 /// The unit test binaries of all crates, and the folders of these. Selection and features are those of `cargo xtask test`, so
 /// that nothing is compiled for this.
 fn test_binaries() -> Result<Vec<(PathBuf, PathBuf)>> {
-    let args = ["test", "--no-run", "--workspace", "--features", FEATURES, "--lib", "--message-format=json"];
+    let features = features();
+    let args = ["test", "--no-run", "--workspace", "--features", &features, "--lib", "--message-format=json"];
     let mut command = Command::new(env!("CARGO"));
     let Output { status, stdout, .. } =
         command.args(args).current_dir(root()).stderr(Stdio::inherit()).output().context("cargo")?;

@@ -9,6 +9,7 @@ mod fuzz;
 mod gpu;
 mod hip;
 mod image;
+mod libav;
 mod lock;
 mod peers;
 mod python;

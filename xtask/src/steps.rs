@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{capi, fleet, fuzz, gpu, hip, image, peers, python, readme, soak, supply, tidy, wheel};
+use crate::{capi, fleet, fuzz, gpu, hip, image, libav, peers, python, readme, soak, supply, tidy, wheel};
 
 /// The project's folder.
 pub fn root() -> PathBuf {
@@ -14,10 +14,15 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Tests are built with everything that is compiled in on demand, so that nothing is compiled twice.
-pub const FEATURES: &str = "visus/nats,visus/object-store,visus/otel,visus/wgpu";
+/// Tests are built with everything that is compiled in on demand, so that nothing is compiled twice; [`libav`] comes on top.
+const FEATURES: &str = "visus/nats,visus/object-store,visus/otel,visus/wgpu";
 /// The same for lints, which also see the fixtures of the conformance suite.
 const ALL_FEATURES: &str = "visus/conformance-fixtures,visus/nats,visus/object-store,visus/otel,visus/wgpu";
+
+/// The features that tests are built with on this machine.
+pub fn features() -> String {
+    libav::with_libav(FEATURES)
+}
 
 /// Seconds for each fuzz target. In a full check all run at once and share the cores.
 const FUZZ_SECONDS: f64 = 60.0;
@@ -25,7 +30,8 @@ const FUZZ_SECONDS: f64 = 60.0;
 /// Everything that must hold.
 pub fn test() -> Result<()> {
     let started = Instant::now();
-    static_checks(ALL_FEATURES)?;
+    step("libav", libav::bring)?;
+    static_checks(&libav::with_libav(ALL_FEATURES))?;
     step("gpu", || gpu::run(true))?;
     step("hip", hip::check)?;
     step("deny", || supply::check(&root()))?;
@@ -38,7 +44,7 @@ pub fn test() -> Result<()> {
     step("python", || python::prepare(&root()))?;
     step("scale", fleet::prepare)?;
     step("libvmaf", capi::bring_peer)?;
-    cargo(&["test", "--workspace", "--features", FEATURES])?;
+    cargo(&["test", "--workspace", "--features", &features()])?;
     step("python wheel", wheel::test)?;
     step("fuzz", || fuzz::each_for(FUZZ_SECONDS, usize::MAX))?;
     cargo(&["run", "--release", "--", "demo", "--quiet"])?;
@@ -55,9 +61,9 @@ pub fn test() -> Result<()> {
 /// What needs nothing installed: format, lints, tidy, and the unit tests of all crates.
 pub fn check() -> Result<()> {
     let started = Instant::now();
-    static_checks(ALL_FEATURES)?;
+    static_checks(&libav::with_libav(ALL_FEATURES))?;
     // The same selection and features as in `test`: with others, dependencies would be compiled again.
-    cargo(&["test", "--quiet", "--workspace", "--features", FEATURES, "--lib"])?;
+    cargo(&["test", "--quiet", "--workspace", "--features", &features(), "--lib"])?;
     println!("xtask check: all passed in {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
 }

@@ -13,13 +13,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ("fuzzing", &[]),
     ("remote", &[]),
     ("video", &[]),
+    ("libav", &["video"]),
     ("metrics", &["video"]),
     ("diagnose", &["video"]),
     ("gpu", &["video", "metrics"]),
     ("engine", &["video", "metrics", "gpu"]),
     ("report", &["video", "metrics", "engine"]),
     ("capi", &["video", "metrics", "engine", "report"]),
-    ("media", &["child", "video", "diagnose", "engine"]),
+    ("media", &["child", "video", "diagnose", "engine", "libav"]),
     ("scoring", &["child", "video", "metrics", "diagnose", "engine", "report", "media"]),
     ("tune", &["scoring", "child", "video", "engine", "report", "media"]),
     ("eval", &["child", "video", "metrics", "engine", "report"]),
@@ -122,7 +123,7 @@ fn check_file(path: &Path, text: &str, faults: &mut Vec<String>) {
     let code = without_comments(text);
     if !may_be_unsafe(path) && !part_of(path, "xtask") && has_word(&code, "unsafe") {
         faults.push(format!(
-            "{shown} uses unsafe: it may stand in kernel files (avx2, avx512, neon, simd/), gpu/cuda and capi's boundary alone"
+            "{shown} uses unsafe: it may stand in kernel files (avx2, avx512, neon, simd/), gpu/cuda, capi's boundary and libav's objects of C alone"
         ));
     }
     if is_crate_root(path)
@@ -175,8 +176,13 @@ fn may_be_unsafe(path: &Path) -> bool {
         && (part_of(path, "entry") || part_of(path, "tests") || ["entry", "pool"].contains(&&*stem(path)));
     // Frames in memory that belongs to Python.
     let arrays = path.ends_with("crates/python/src/memory.rs");
+    // FFmpeg's libraries: an object of C to a file.
+    let libraries = path.starts_with("crates/libav/src")
+        && ["bindings", "codec", "container", "dictionary", "library", "log", "picture"]
+            .contains(&&*stem(path));
     driver
         || arrays
+        || libraries
         || boundary
         || part_of(path, "metrics")
             && (named || kernels.iter().chain(&["simd"]).any(|name| part_of(path, name)))

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::python;
-use crate::steps::{FEATURES, cargo, root};
+use crate::steps::{cargo, features, root};
 
 /// Builds the wheel, installs it into the environment under `target/python` and runs its tests. The command line that they
 /// compare with is the one that `cargo test` has built.
@@ -39,7 +39,7 @@ pub fn test() -> Result<()> {
 
 /// The same without a test run before it.
 pub fn test_alone() -> Result<()> {
-    cargo(&["build", "--package", "visus", "--features", FEATURES])?;
+    cargo(&["build", "--package", "visus", "--features", &features()])?;
     test()
 }
 

@@ -39,6 +39,18 @@ pub struct DecodeOptions {
     pub device: Option<Arc<dyn Device>>,
     /// Small pictures to be made on the way, of a video that is read from its start.
     pub previews: Option<Previews>,
+    /// Decode in this process what can be, in builds that can; the rest is the ffmpeg program's.
+    pub in_process: bool,
+}
+
+impl DecodeOptions {
+    /// The time of the first frame in seconds, where it is not the first of the file. A quarter of a frame earlier: time stamps may
+    /// be rounded.
+    pub(crate) fn start_time(&self, rate: Option<(u32, u32)>) -> Option<String> {
+        let (num, den) = rate.filter(|_| self.start > 0)?;
+        let seconds = (self.start as f64 - 0.25) * f64::from(den) / f64::from(num);
+        Some(format!("{seconds:.6}"))
+    }
 }
 
 /// A running ffmpeg and the frames that it gives.
@@ -345,10 +357,8 @@ fn arguments(tools: &Tools, probe: &Probe, options: &DecodeOptions, more: &More<
     if let Some(seconds) = more.keys_from {
         args.extend(["-skip_frame".into(), "nokey".into(), "-ss".into(), format!("{seconds:.3}").into()]);
     }
-    if let (1.., Some((num, den))) = (options.start, probe.frame_rate) {
-        // A quarter of a frame earlier: time stamps may be rounded.
-        let seconds = (options.start as f64 - 0.25) * f64::from(den) / f64::from(num);
-        args.extend(["-ss".into(), format!("{seconds:.6}").into()]);
+    if let Some(seconds) = options.start_time(probe.frame_rate) {
+        args.extend(["-ss".into(), seconds.into()]);
     }
     args.extend(probe.opening.args());
     args.extend(["-map".into(), format!("0:{}", probe.stream).into()]);
@@ -439,6 +449,12 @@ impl<'a> Line<'a> {
         let speaker = self.speaker.map_or(String::new(), |name| format!("{name}: "));
         format!("{speaker}{}", self.text).trim().chars().take(300).collect()
     }
+}
+
+/// Whether a line of FFmpeg's libraries tells of damage.
+#[cfg(feature = "libav")]
+pub(crate) fn is_damage(level: &str, text: &str) -> bool {
+    Line { speaker: None, level, text }.is_damage()
 }
 
 /// The first sign of damage in what ffmpeg said.

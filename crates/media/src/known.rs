@@ -16,7 +16,7 @@ use crate::sync::log::Log;
 use crate::sync::signature::Grid;
 use crate::sync::threads::Threads;
 use crate::sync::{Started, lock};
-use crate::{DecodeOptions, Decoder, MediaError, compare, decode, memory};
+use crate::{DecodeOptions, MediaError, compare, decode, memory, software};
 
 /// Frames of each side that are held where pairs are known: one on its way.
 const HELD: usize = 1;
@@ -141,7 +141,8 @@ impl Probed {
         let (mapped, range, decode) = (self.tone_map[place], range(&self.facts[place]), decode.clone());
         Ok(Box::new(move |start| {
             let decode = DecodeOptions { start, ..decode };
-            Ok(tone_mapped(Decoder::open(&tools, &probe, &decode)?, mapped, range))
+            let (decoder, _) = software::open(&tools, &probe, &decode)?;
+            Ok(tone_mapped(decoder, mapped, range))
         }))
     }
 

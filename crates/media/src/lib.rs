@@ -17,6 +17,8 @@ mod facts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod geometry;
+#[cfg(feature = "libav")]
+mod in_process;
 mod input;
 mod known;
 mod memory;
@@ -32,6 +34,7 @@ mod rgb;
 mod scale;
 mod seek;
 mod share;
+mod software;
 mod steps;
 pub mod still;
 mod sync;
@@ -48,6 +51,8 @@ pub use decode::{DecodeOptions, Decoder};
 pub use error::MediaError;
 pub use facts::Facts;
 pub use geometry::{HD, Scale, UHD, display_of};
+#[cfg(feature = "libav")]
+pub use in_process::InProcess;
 pub use input::Input;
 pub use open::{PairOptions, Probed, judge, open_one, open_pair};
 pub use opening::{Opening, Sequence};

@@ -15,6 +15,7 @@ use crate::on_device::DeviceDecoder;
 use crate::rescan::{Again, joined, scan};
 use crate::rgb::RgbTarget;
 use crate::scale::Scaler;
+use crate::software;
 use crate::sync::findings::Sync;
 use crate::sync::found::FoundPairs;
 use crate::sync::{self, Lengths, Request, Started, Stream};
@@ -39,6 +40,8 @@ pub struct PairOptions {
     pub hwaccel: Option<String>,
     /// A device that decodes what it can and keeps the pictures; the rest is ffmpeg's.
     pub device: Option<Arc<dyn Device>>,
+    /// Decode in this process what can be, in builds that can: without the sandbox around ffmpeg, for files that are trusted.
+    pub in_process: bool,
     /// Why it does not, where that is known already.
     pub not_on_device: Option<String>,
     /// Frames to leave out at the start of reference and distorted video, before pairing.
@@ -70,6 +73,7 @@ impl Default for PairOptions {
             forgive: false,
             hwaccel: None,
             device: None,
+            in_process: false,
             not_on_device: None,
             skip: [0, 0],
             treatments: Default::default(),
@@ -145,14 +149,16 @@ impl Probed {
         let located = || Tools::located(options.launch.clone(), &options.purpose);
         let tools = encoded.then(located).transpose()?;
         // Three programs are asked at once: starting one takes about as long as decoding ten frames.
-        let (tools, looked) = std::thread::scope(|scope| {
-            let version = scope.spawn(|| tools.clone().map(Tools::with_version).transpose());
+        let (version, looked) = std::thread::scope(|scope| {
+            // Who decodes in this process may do without ffmpeg.
+            let needed = tools.clone().filter(|_| !software::is_in_process(options));
+            let version = scope.spawn(|| needed.map(Tools::with_version).transpose());
             let other =
                 scope.spawn(|| look(&inputs[1], &options.treatments[1], tools.as_ref(), &options.cancel));
             let first = look(&inputs[0], &options.treatments[0], tools.as_ref(), &options.cancel);
             (joined(version), (first, joined(other)))
         });
-        let tools = tools?;
+        version?;
         let (reference, distorted) = match looked {
             (Ok(reference), Ok(distorted)) => (reference, distorted),
             (Err(a), Err(b)) => return Err(MediaError::both(a, b)),
@@ -253,6 +259,7 @@ impl Probed {
             hwaccel: options.hwaccel.clone(),
             forgive: options.forgive,
             cancel: options.cancel.clone(),
+            in_process: options.in_process,
             ..DecodeOptions::default()
         };
         self.source(0, &decode, &mut None)
@@ -319,7 +326,7 @@ impl Probed {
             threads: started.threads,
             words,
             forgive: options.forgive,
-            ffmpeg: self.tools.map(|tools| tools.version),
+            ffmpeg: self.tools.as_ref().map(software::version),
         };
         OpenPair { reference, distorted, control }
     }
@@ -341,6 +348,7 @@ impl Probed {
             start: 0,
             device: options.device.clone(),
             previews: None,
+            in_process: options.in_process,
         }
     }
 
@@ -454,8 +462,8 @@ impl Probed {
                 if decode.hwaccel.as_deref() == Some("auto") {
                     decode.hwaccel = Decoder::find_hardware(tools, probe, &decode);
                 }
-                let decoder = Decoder::open(tools, probe, &decode)?;
-                *words = Some(decoder.stderr());
+                let decoder;
+                (decoder, *words) = software::open(tools, probe, &decode)?;
                 let range = range(&self.facts[side]);
                 self.facts[side].hardware = decode.hwaccel;
                 tone_mapped(decoder, self.tone_map[side], range)
@@ -489,13 +497,13 @@ impl Probed {
 
 /// HDR is brought to SDR where that is wanted.
 pub(crate) fn tone_mapped(
-    decoder: Decoder,
+    decoder: Box<dyn Source>,
     mapped: Option<HdrTransfer>,
     range: ColourRange,
 ) -> Box<dyn Source> {
     match mapped {
-        Some(transfer) => Box::new(ToneMapped::new(Box::new(decoder), transfer, range)),
-        None => Box::new(decoder),
+        Some(transfer) => Box::new(ToneMapped::new(decoder, transfer, range)),
+        None => decoder,
     }
 }
 

@@ -10,7 +10,7 @@ use visus_video::{Format, Frame, Info, ReadError, Source};
 use crate::convert::{Converter, Shape};
 use crate::geometry::{self, range};
 use crate::open::{PairOptions, Probed};
-use crate::{DecodeOptions, Decoder, Facts, MediaError};
+use crate::{DecodeOptions, Facts, MediaError, software};
 
 /// Containers whose index leads to the frame.
 const INDEXED: [&str; 2] = ["mov", "matroska"];
@@ -103,9 +103,10 @@ impl Probed {
             rgb: self.rgb,
             cancel: cancel.clone(),
             start,
+            in_process: options.in_process,
             ..DecodeOptions::default()
         };
-        Ok(Box::new(Decoder::open(tools, probe, &decode)?))
+        Ok(software::open(tools, probe, &decode)?.0)
     }
 }
 

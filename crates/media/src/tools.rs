@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use visus_child::{ChildCommand, Finished, RunError, Sandbox};
@@ -60,10 +61,17 @@ impl Default for Launch {
 pub struct Tools {
     pub ffmpeg: PathBuf,
     pub ffprobe: PathBuf,
-    /// As ffmpeg calls itself: `5.1.9-0+deb12u1`, `n7.1`, `N-118000-g…`.
-    pub version: String,
-    knows_fps_mode: bool,
+    /// What ffmpeg says of itself, once it was asked: starting it takes as long as decoding a few frames.
+    about: Arc<OnceLock<About>>,
     launch: Launch,
+}
+
+/// What a version of ffmpeg calls itself, and what it can do.
+#[derive(Clone, Debug)]
+struct About {
+    /// `5.1.9-0+deb12u1`, `n7.1`, `N-118000-g…`.
+    version: String,
+    knows_fps_mode: bool,
 }
 
 impl Tools {
@@ -77,18 +85,40 @@ impl Tools {
     pub(crate) fn located(launch: Launch, purpose: &str) -> Result<Self, MediaError> {
         let ffprobe = locate("ffprobe", "VISUS_FFPROBE", purpose)?;
         let ffmpeg = locate("ffmpeg", "VISUS_FFMPEG", purpose)?;
-        Ok(Self { ffmpeg, ffprobe, version: String::new(), knows_fps_mode: true, launch })
+        Ok(Self { ffmpeg, ffprobe, about: Arc::default(), launch })
     }
 
     /// The same, with what ffmpeg says of itself.
-    pub(crate) fn with_version(mut self) -> Result<Self, MediaError> {
+    pub(crate) fn with_version(self) -> Result<Self, MediaError> {
+        let about = self.ask_about()?;
+        self.about.get_or_init(|| about);
+        Ok(self)
+    }
+
+    fn ask_about(&self) -> Result<About, MediaError> {
         let words = self.ask_version()?;
-        self.knows_fps_mode = knows_fps_mode(&words);
-        self.version = name_of_version(&words).ok_or_else(|| MediaError::ToolBroken {
+        let version = name_of_version(&words).ok_or_else(|| MediaError::ToolBroken {
             tool: "ffmpeg",
             reason: format!("{} does not tell its version", self.ffmpeg.display()),
         })?;
-        Ok(self)
+        Ok(About { version, knows_fps_mode: knows_fps_mode(&words) })
+    }
+
+    /// What ffmpeg says of itself, asked where it was not yet. One that does not answer will not start either, and say so then.
+    fn about(&self) -> &About {
+        let unknown = || About { version: String::new(), knows_fps_mode: true };
+        self.about.get_or_init(|| self.ask_about().unwrap_or_else(|_| unknown()))
+    }
+
+    /// As ffmpeg calls itself: `5.1.9-0+deb12u1`, `n7.1`, `N-118000-g…`.
+    pub fn version(&self) -> &str {
+        &self.about().version
+    }
+
+    /// Whether ffmpeg has said which version it is.
+    #[cfg(feature = "libav")]
+    pub(crate) fn was_asked(&self) -> bool {
+        self.about.get().is_some()
     }
 
     pub fn limit(&self) -> Duration {
@@ -98,7 +128,7 @@ impl Tools {
     /// The words that make ffmpeg hand every decoded frame over once, whatever its time stamp. The old option is gone from
     /// the newest versions, the new one came with 5.1.
     pub fn every_frame_once(&self) -> [&'static str; 2] {
-        if self.knows_fps_mode { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
+        if self.about().knows_fps_mode { ["-fps_mode", "passthrough"] } else { ["-vsync", "passthrough"] }
     }
 
     /// A command that reads at most one file.

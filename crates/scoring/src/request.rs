@@ -55,6 +55,9 @@ pub struct Pairing {
     pub tone_mapped: bool,
     /// Who decodes beside ffmpeg.
     pub decoding: DeviceDecoding,
+    /// Decode in this process what can be, in builds with the feature `libav`: quicker, and without the sandbox around ffmpeg. For
+    /// front ends whose user trusts the videos; a server never asks for it.
+    pub in_process: bool,
     /// What [`Prepared::find_pairs`](crate::Prepared::find_pairs) found in these videos, opened in the same way.
     pub found: Option<Arc<FoundPairs>>,
 }
@@ -90,6 +93,8 @@ impl Pairing {
                 DeviceDecoding::On(device) if self.hwaccel.is_none() => Some(Arc::clone(device)),
                 _ => None,
             },
+            // A device takes its pictures from pinned memory.
+            in_process: self.in_process && matches!(self.decoding, DeviceDecoding::Never),
             not_on_device: match &self.decoding {
                 DeviceDecoding::Failed(reason) => Some(reason.clone()),
                 _ => None,

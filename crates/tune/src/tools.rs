@@ -48,7 +48,7 @@ impl Tools {
     }
 
     pub fn version(&self) -> &str {
-        &self.media.version
+        self.media.version()
     }
 
     fn command(&self, args: &[OsString], limit: Duration, files: Files<'_>) -> ChildCommand {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::Format;
+use crate::lent::LentPicture;
 use crate::memory::{Allocator, Buffer, Memory, Pages};
 use crate::remote::RemotePicture;
 
@@ -100,10 +101,40 @@ impl Frame {
         }
     }
 
-    /// Lets go of a picture in a device's memory, so that the device can use it again.
-    pub(crate) fn let_go_of_remote(&mut self) {
-        if self.remote().is_some() {
+    /// Takes over a picture that lies in memory of others, which nobody writes; nothing is copied, unless this frame's memory came
+    /// from elsewhere: that stays with it.
+    ///
+    /// # Panics
+    /// If the picture has another format.
+    pub fn become_lent(&mut self, picture: Arc<dyn LentPicture>) -> Result<(), LayoutError> {
+        assert_eq!(*picture.format(), self.format, "a picture of the frame's format");
+        let mut planes = [Placement::default(); 3];
+        for (index, plane) in planes.iter_mut().enumerate().take(self.format.planes()) {
+            let (bytes, stride) = picture.plane(index);
+            *plane = Placement::within(bytes, &self.format, index, PlaneLayout { offset: 0, stride })?;
+        }
+        let lent = Self { format: self.format, memory: Memory::Lent(picture), planes };
+        if self.has_foreign_memory() {
+            self.copy_from(&lent);
+        } else {
+            *self = lent;
+        }
+        Ok(())
+    }
+
+    /// Lets go of a picture in memory of a device or of others, so that they can use it again.
+    pub(crate) fn let_go(&mut self) {
+        if matches!(self.memory, Memory::Remote(_) | Memory::Lent(_)) {
             *self = Self::hollow(self.format);
+        }
+    }
+
+    /// Memory of its own with the same picture, before somebody writes where nobody may.
+    fn make_own(&mut self) {
+        if matches!(self.memory, Memory::Lent(_)) {
+            let mut own = Self::one_of_many(self.format);
+            own.copy_from(self);
+            *self = own;
         }
     }
 
@@ -155,6 +186,9 @@ impl Frame {
     pub fn copy_from(&mut self, other: &Self) {
         if self.format != other.format {
             return self.clone_from(other);
+        }
+        if matches!(self.memory, Memory::Lent(_)) {
+            *self = Self::hollow(self.format);
         }
         if self.layouts() == other.layouts() && !self.is_apart() && !other.is_apart() {
             let (own, theirs) = (self.byte_range(), other.byte_range());
@@ -229,6 +263,7 @@ impl Frame {
 
     /// The plane's rows for writing, as 8-bit samples; `None` if the frame has more bits.
     pub fn plane_mut_u8(&mut self, index: usize) -> Option<PlaneMut<'_, u8>> {
+        self.make_own();
         let plane = self.planes[index];
         let range = plane.byte_range(&self.format);
         (!self.is_wide()).then(|| plane.view_mut(&mut self.memory.plane_mut(index)[range]))
@@ -236,6 +271,7 @@ impl Frame {
 
     /// The plane's rows for writing, as 16-bit samples; `None` if the frame has 8 bits.
     pub fn plane_mut_u16(&mut self, index: usize) -> Option<PlaneMut<'_, u16>> {
+        self.make_own();
         let plane = self.planes[index];
         let range = plane.byte_range(&self.format);
         self.is_wide()
@@ -262,7 +298,7 @@ impl Frame {
     }
 
     fn is_apart(&self) -> bool {
-        matches!(self.memory, Memory::Apart(_))
+        matches!(self.memory, Memory::Apart(_) | Memory::Lent(_))
     }
 
     fn is_wide(&self) -> bool {
@@ -270,9 +306,13 @@ impl Frame {
     }
 }
 
-/// A copy lies in one piece of ordinary memory, wherever the original does.
+/// A copy lies in one piece of ordinary memory, wherever the original does, unless that is memory that nobody writes.
 impl Clone for Frame {
     fn clone(&self) -> Self {
+        if let Memory::Lent(picture) = &self.memory {
+            let memory = Memory::Lent(Arc::clone(picture));
+            return Self { format: self.format, memory, planes: self.planes };
+        }
         if self.is_apart() {
             let mut copy = Self::one_of_many(self.format);
             copy.copy_from(self);

@@ -34,6 +34,7 @@ pub mod fuzzing;
 mod info;
 mod input;
 mod layout;
+mod lent;
 mod libvmaf_words;
 mod memory;
 #[cfg(unix)]
@@ -57,6 +58,7 @@ pub use format::{Chroma, Format, FormatError, MAX_SIDE};
 pub use frame::{Frame, LayoutError, Plane, PlaneLayout, PlaneMut, PlaneView, Sample};
 pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};
 pub use input::{peek_stdin, stdin_bytes};
+pub use lent::LentPicture;
 pub use memory::{Allocator, Buffer};
 pub use pool::{Pool, PooledFrame, SharedFrame};
 pub use reader::Reader;

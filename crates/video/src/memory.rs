@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use memmap2::MmapMut;
 
+use crate::lent::LentPicture;
 use crate::remote::RemotePicture;
 
 /// Memory from outside this crate that holds a picture. The slice must always be the same: same address, same length.
@@ -60,6 +61,8 @@ pub(crate) enum Memory {
     Apart(Vec<Box<dyn Buffer>>),
     /// In a device's memory; writing makes a copy of the frame's own.
     Remote(Arc<dyn RemotePicture>),
+    /// In memory of others that nobody writes; a frame gets memory of its own before somebody does.
+    Lent(Arc<dyn LentPicture>),
     /// So many bytes that are allocated when somebody looks at them.
     Hollow(usize, OnceLock<Vec<u64>>),
 }
@@ -124,6 +127,8 @@ impl Memory {
     pub(crate) fn plane(&self, index: usize) -> &[u8] {
         match self {
             Self::Apart(buffers) => buffers.get(index).map_or(&[], |buffer| buffer.bytes()),
+            Self::Lent(picture) if index < picture.format().planes() => picture.plane(index).0,
+            Self::Lent(_) => &[],
             _ => self.bytes(),
         }
     }
@@ -141,7 +146,7 @@ impl Memory {
             Self::Heap(words) => bytemuck::cast_slice(words),
             Self::Mapped(bytes) => bytes,
             Self::Foreign(buffer) => buffer.bytes(),
-            Self::Apart(_) => self.plane(0),
+            Self::Apart(_) | Self::Lent(_) => self.plane(0),
             Self::Remote(picture) => picture.host(),
             Self::Hollow(bytes, words) => {
                 bytemuck::cast_slice(words.get_or_init(|| vec![0; bytes.div_ceil(8)]))
@@ -156,7 +161,7 @@ impl Memory {
             Self::Mapped(bytes) => bytes,
             Self::Foreign(buffer) => buffer.bytes_mut(),
             Self::Apart(_) => self.plane_mut(0),
-            Self::Remote(_) | Self::Hollow(..) => &mut [],
+            Self::Remote(_) | Self::Lent(_) | Self::Hollow(..) => &mut [],
         }
     }
 }
@@ -168,6 +173,7 @@ impl fmt::Debug for Memory {
             Self::Mapped(_) => "mapped",
             Self::Foreign(_) => "foreign",
             Self::Apart(_) => "apart",
+            Self::Lent(_) => "lent",
             Self::Remote(_) => return f.write_str("Memory(remote)"),
             Self::Hollow(..) => return f.write_str("Memory(hollow)"),
         };
@@ -175,12 +181,14 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// A copy lives in ordinary memory, wherever the original does, unless a device has it: nobody writes there. Planes that lie
-/// apart are copied by their frame.
+/// A copy lives in ordinary memory, wherever the original does, unless that is where nobody writes. Planes that lie apart are
+/// copied by their frame.
 impl Clone for Memory {
     fn clone(&self) -> Self {
-        if let Self::Remote(picture) = self {
-            return Self::Remote(Arc::clone(picture));
+        match self {
+            Self::Remote(picture) => return Self::Remote(Arc::clone(picture)),
+            Self::Lent(picture) => return Self::Lent(Arc::clone(picture)),
+            _ => {}
         }
         let pages = if matches!(self, Self::Mapped(_)) { Pages::Huge } else { Pages::Small };
         let mut copy = Self::new(self.bytes().len(), pages);

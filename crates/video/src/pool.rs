@@ -31,7 +31,7 @@ struct Shared {
 enum PoolMemory {
     Ordinary,
     From(Arc<dyn Allocator>),
-    /// From the sources that are read: pictures in a device's memory.
+    /// From the sources that are read: pictures in memory of a device or of a decoder.
     OfSources,
 }
 
@@ -48,8 +48,8 @@ impl Pool {
         Self::with_memory(format, count, PoolMemory::Ordinary)
     }
 
-    /// Frames without memory of their own, for sources that hand over pictures in a device's memory. A picture goes back to
-    /// its device together with its frame.
+    /// Frames without memory of their own, for sources that hand over pictures in memory of a device or of a decoder. A picture
+    /// goes back to where it came from together with its frame.
     pub fn hollow(format: Format, count: usize) -> Self {
         Self::with_memory(format, count, PoolMemory::OfSources)
     }
@@ -138,7 +138,7 @@ impl Shared {
     }
 
     fn give_back(&self, mut frame: Frame) {
-        frame.let_go_of_remote();
+        frame.let_go();
         let mut stock = self.lock();
         if !stock.closed {
             stock.free.push(frame);

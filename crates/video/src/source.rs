@@ -64,7 +64,8 @@ pub trait Source: Send {
         false
     }
 
-    /// Whether [`read`](Self::read) hands over pictures that lie in a device's memory, so that frames need none of their own.
+    /// Whether [`read`](Self::read) hands over pictures that lie in memory of a device or of a decoder, so that frames need none of
+    /// their own.
     fn is_remote(&self) -> bool {
         false
     }

@@ -247,7 +247,7 @@ impl ScoreArgs {
             reference: Video::Path(self.reference.clone()),
             distorted: Video::Path(self.distorted.clone()),
             raw: self.raw.format()?,
-            pairing: self.media.pairing(),
+            pairing: self.media.pairing()?,
             skip: [self.skip_ref, self.skip_dis],
         };
         let detectors = match (self.detectors, self.no_detectors) {

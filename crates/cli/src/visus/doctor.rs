@@ -120,7 +120,7 @@ fn descriptors() -> Finding {
 
 fn ffmpeg() -> Finding {
     match visus_media::Tools::find(super::media::decoders().launch(), "encoded video") {
-        Ok(tools) => Finding::ok("ffmpeg", format!("{} at {}", tools.version, tools.ffmpeg.display())),
+        Ok(tools) => Finding::ok("ffmpeg", format!("{} at {}", tools.version(), tools.ffmpeg.display())),
         Err(error) => Finding::lacking(
             "ffmpeg",
             error.to_string(),

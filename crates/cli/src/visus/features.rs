@@ -59,7 +59,7 @@ fn measure(args: &FeaturesArgs, recipe: &Recipe, pair: &Pair) -> Result<Outcome>
         reference: Video::Path(pair.reference.clone()),
         distorted: Video::Path(pair.distorted.clone()),
         raw: pair.raw,
-        pairing: args.media.pairing(),
+        pairing: args.media.pairing()?,
         skip: [0, 0],
     };
     let selection = Selection::parse(args.models.iter().map(String::as_str), [], Columns::Libvmaf)?;

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 use visus_media::{Comparability, Control, Crop, DEFAULT_LIMIT, Scale, Scaler, Sync, Verdict};
 use visus_scoring::inputs::{DeinterlaceWord, FrameRate, Grain, Offset, Sided};
-use visus_scoring::{Decoders, InputOptions, PairInfo, Pairing};
+use visus_scoring::{Decoders, InputOptions, PairInfo, Pairing, RequestError};
 use visus_video::Region;
 
 /// How two videos are brought together.
@@ -36,13 +36,17 @@ pub struct MediaArgs {
     #[arg(long, value_name = "NAME")]
     pub hwaccel: Option<String>,
 
+    #[cfg(feature = "libav")]
+    #[command(flatten)]
+    pub decoder: super::decoder::DecoderArgs,
+
     #[command(flatten)]
     pub inputs: InputArgs,
 }
 
 impl MediaArgs {
-    pub fn pairing(&self) -> Pairing {
-        Pairing {
+    pub fn pairing(&self) -> Result<Pairing, RequestError> {
+        Ok(Pairing {
             sync: self.sync,
             scale: self.scale,
             scaler: self.scaler,
@@ -50,8 +54,10 @@ impl MediaArgs {
             hwaccel: self.hwaccel.clone(),
             decoders: decoders(),
             inputs: self.inputs.options(),
+            #[cfg(feature = "libav")]
+            in_process: self.decoder.is_in_process()?,
             ..Pairing::default()
-        }
+        })
     }
 }
 

@@ -97,7 +97,7 @@ fn measure(args: &MigrateArgs, reference: &Path, distorted: &Path, migration: &m
         reference: Video::Path(reference.to_path_buf()),
         distorted: Video::Path(distorted.to_path_buf()),
         raw: args.raw.format()?,
-        pairing: args.media.pairing(),
+        pairing: args.media.pairing()?,
         skip: [0, 0],
     };
     let videos = score::open(videos, &selection, &Cancel::new())?;

@@ -3,6 +3,8 @@
 mod args;
 mod batch;
 mod bench;
+#[cfg(feature = "libav")]
+mod decoder;
 mod demo;
 mod diff;
 #[cfg(feature = "server")]

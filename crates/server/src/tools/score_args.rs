@@ -148,7 +148,7 @@ impl ScoreArgs {
         Ok(Some(Sampling::new(&within, budget)))
     }
 
-    fn pairing(&self, config: &Config) -> Result<Pairing, ToolError> {
+    pub(super) fn pairing(&self, config: &Config) -> Result<Pairing, ToolError> {
         let values = &self.values;
         Ok(Pairing {
             sync: values.text("sync").and_then(|text| text.parse().ok()),
@@ -158,6 +158,8 @@ impl ScoreArgs {
             hwaccel: None,
             decoders: decoders(config.launcher.clone(), config.limits.subprocess, config.limits.job),
             inputs: self.inputs()?,
+            // Files of clients are decoded in a sandbox.
+            in_process: false,
             ..Pairing::default()
         })
     }

@@ -91,3 +91,18 @@ fn names_are_unique_and_only_long_work_has_a_background() {
         assert!(!tool.is_long() || matches!(tool.run, Run::Work(_)), "{}", tool.name);
     }
 }
+
+/// Whatever a client says, and whatever the environment: files of clients are decoded by ffmpeg in its sandbox.
+#[test]
+fn a_server_never_decodes_in_its_process() {
+    use super::score_args::ScoreArgs;
+    let environment = |name: &str| (name == "VISUS_DECODER").then(|| "libav".into());
+    let config = crate::config::Config::read(&crate::config::Flags::default(), &environment).unwrap();
+    let clips = json!({ "ref": "a.mp4", "dis": "b.mp4", "decoder": "libav", "in_process": true });
+    let tool = TOOLS.iter().find(|tool| tool.name == "vmaf_score").unwrap();
+    let given = clips.as_object().cloned().unwrap_or_default();
+    let values = Values::read(tool.name, tool.fields(), given).unwrap();
+    let args = ScoreArgs::new(tool.name, super::score_fields::Names::Mcp, values).unwrap();
+    assert!(!args.pairing(&config).unwrap().in_process);
+    assert!(!visus_scoring::Pairing::default().in_process);
+}

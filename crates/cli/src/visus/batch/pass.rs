@@ -97,7 +97,7 @@ fn prepare(
         reference: Video::Path(row.reference.clone()),
         distorted: Video::Path(row.distorted.clone()),
         raw: common.raw,
-        pairing: common.args.media.pairing(),
+        pairing: common.args.media.pairing()?,
         skip: [0, 0],
     };
     let mut prepared = Prepared::new(videos, &common.selection.models, &common.cancel)?;
