@@ -6,7 +6,7 @@ use super::filter::{Filter, Planes};
 use super::geometry::{Geometry, half};
 use super::loader::{AbovePeak, Loader};
 use super::pooling::{Pooling, ordered_sum};
-use super::scalar::contrast::Contrast;
+use super::scalar::contrast::{Contrast, Sieve};
 use super::scalar::histogram::Histogram;
 use super::scalar::strengths::Strengths;
 use super::steps::Steps;
@@ -28,6 +28,7 @@ pub struct Scorer {
     /// What the current scale is made of, from the second on, and the next one.
     planes: [Planes; 2],
     histogram: Histogram,
+    sieve: Sieve,
     strengths: Strengths,
     /// The strength at every pixel; empty until it is needed.
     plane: Vec<f32>,
@@ -55,6 +56,7 @@ impl Scorer {
             filter: Filter::new(width, height),
             planes: [Planes::new(half(second.0), half(second.1)), Planes::new(second.0, second.1)],
             histogram,
+            sieve: Sieve::new(width),
             strengths: Strengths::new(width, height),
             plane: Vec::new(),
             pooling: Pooling::new(),
@@ -111,7 +113,7 @@ impl Scorer {
     /// Finds the strength of banding at the pixels of all runs. In the end nothing is left in the histogram.
     #[inline(always)]
     fn measure(&mut self, width: usize, height: usize) {
-        let Self { histogram, steps, strengths, .. } = self;
+        let Self { histogram, steps, sieve, strengths, .. } = self;
         let contrast = Contrast::new(steps);
         let (runs, pad) = (self.filter.runs(), self.window / 2);
         histogram.start(width);
@@ -124,9 +126,7 @@ impl Scorer {
             if y > pad {
                 histogram.remove(runs.row(y - pad - 1));
             }
-            for run in runs.row(y) {
-                contrast.add_run(run, y, histogram, strengths);
-            }
+            contrast.add_row(runs.row(y), y, histogram, sieve, strengths);
         }
     }
 

@@ -12,6 +12,7 @@ mod adder;
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+mod bits;
 mod grid;
 mod lines;
 #[cfg(target_arch = "aarch64")]
@@ -25,6 +26,7 @@ mod words;
 pub mod x86;
 
 pub use adder::{Adder, OnMultipliers, Plain};
+pub use bits::highest_bits;
 pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
 pub use target::Target;

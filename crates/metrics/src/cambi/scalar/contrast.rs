@@ -19,11 +19,21 @@ const USED: usize = 4226;
 static RECIPROCALS: LazyLock<Box<[f32; TABLE]>> = LazyLock::new(|| {
     let mut table = Box::new([0.0; TABLE]);
     for (n, entry) in table.iter_mut().enumerate().take(USED).skip(1) {
-        let digits = format!("{:.8e}", 1.0 / n as f64);
-        *entry = digits.parse().expect("a number that was just printed");
+        *entry = nine_digits_of_reciprocal(n as u64);
     }
     table
 });
+
+/// The digits are a whole number, rounded from a fraction that is never halfway between two; it and the power of ten are
+/// exact as `f64`.
+fn nine_digits_of_reciprocal(n: u64) -> f32 {
+    let mut unit = 100_000_000;
+    while unit / n < 100_000_000 {
+        unit *= 10;
+    }
+    let digits = (2 * unit + n) / (2 * n);
+    (digits as f64 / unit as f64) as f32
+}
 
 /// `1 / n` for every sum of two counts.
 pub fn reciprocals() -> &'static [f32] {
@@ -42,30 +52,24 @@ impl<'a> Contrast<'a> {
         Self { steps, reciprocals: &RECIPROCALS }
     }
 
-    /// Adds the strengths at the pixels of the run, which lies in row `y`, around which the histogram's windows lie.
+    /// Adds the strengths at the pixels of the runs of row `y`, around which the histogram's windows lie.
     ///
-    /// Mostly no window holds a level that is near enough, so that there is nothing to compute.
+    /// Mostly no window holds a level that is near enough, so that there is nothing to compute. Whether one does cannot be
+    /// guessed by a processor, so that places are sieved without branches.
     #[inline(always)]
-    pub fn add_run(self, run: &Run, y: usize, histogram: &Histogram, out: &mut Strengths) {
-        let columns = run.columns();
-        for tile in columns.start / TILE..=(columns.end - 1) / TILE {
-            if histogram.may_have_neighbours(run.level, tile) {
-                self.add_tile(run, y, tile, histogram, out);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_tile(self, run: &Run, y: usize, tile: usize, histogram: &Histogram, out: &mut Strengths) {
-        let columns = run.columns();
-        let first = columns.start.max(tile * TILE) / GROUP;
-        let end = columns.end.min((tile + 1) * TILE).div_ceil(GROUP);
-        let around = histogram.around(run.level, tile);
-        for group in first..end {
-            let lanes = Lanes { around, at: group * GROUP % TILE };
-            if lanes.any_neighbours((group * GROUP) as u16, run) {
-                out.put(y, group, run, &self.strongest(lanes, run.level));
-            }
+    pub fn add_row(
+        self,
+        runs: &[Run],
+        y: usize,
+        histogram: &Histogram,
+        sieve: &mut Sieve,
+        out: &mut Strengths,
+    ) {
+        let found = sieve.occupied(runs, histogram);
+        for Place { run, group } in &sieve.places[..found] {
+            let group = usize::from(*group);
+            let strengths = self.strongest(Lanes::new(histogram, run, group), run.level);
+            out.put(y, group, run, &strengths);
         }
     }
 
@@ -82,11 +86,12 @@ impl<'a> Contrast<'a> {
             for lane in 0..GROUP {
                 other[lane] = (above[lane] as i16).max(below[lane] as i16) as u16;
             }
-            if other == [0; GROUP] {
+            if other.iter().fold(0, |any, count| any | count) == 0 {
                 continue;
             }
             for lane in 0..GROUP {
-                let product = (u32::from(own[lane] * weight) * u32::from(other[lane])) as i32 as f32;
+                // The product of three whole numbers, rounded once: two of them fit a single without rounding.
+                let product = f32::from(own[lane] * weight) * f32::from(other[lane]);
                 let strength = product * self.reciprocals[usize::from(own[lane] + other[lane]) % TABLE];
                 strongest[lane] = if strength > strongest[lane] { strength } else { strongest[lane] };
             }
@@ -106,43 +111,90 @@ struct Lanes<'a> {
 /// The levels around one for steps of up to 4, which is the default.
 const USUAL: usize = 9;
 
-impl Lanes<'_> {
+impl<'a> Lanes<'a> {
+    #[inline(always)]
+    fn new(histogram: &'a Histogram, run: &Run, group: usize) -> Self {
+        let around = histogram.around(run.level, group * GROUP / TILE);
+        Self { around, at: group * GROUP % TILE }
+    }
+
     #[inline(always)]
     fn row(&self, row: usize) -> &[u16; GROUP] {
         let counts = &self.around[row].0;
         counts[self.at % TILE..].first_chunk().expect("a tile is made of whole groups")
     }
+}
 
-    /// Whether any level but the one in the middle occurs at the columns of the run, where the group begins at `column`.
-    #[inline(always)]
-    fn any_neighbours(&self, column: u16, run: &Run) -> bool {
-        let any = if let Ok(usual) = <&[Counts; USUAL]>::try_from(self.around) {
-            let lanes = Lanes { around: usual, at: self.at };
-            lanes.any_beside(USUAL / 2)
-        } else {
-            self.any_beside(self.around.len() / 2)
-        };
-        let offset = column.wrapping_sub(run.start);
-        let mut found = 0;
-        for lane in 0..GROUP {
-            let inside = offset.wrapping_add(lane as u16) < run.len;
-            found |= if inside { any[lane] } else { 0 };
-        }
-        found != 0
+/// A group of columns in which a run lies.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    run: Run,
+    group: u16,
+}
+
+/// Scratch: the places of a row at which there may be something to measure.
+#[derive(Clone, Debug)]
+pub struct Sieve {
+    places: Vec<Place>,
+}
+
+impl Sieve {
+    /// For rows of up to `width` pixels. A run begins in each pixel at most, and each group is begun once by one before it;
+    /// two more are written before they are dropped.
+    pub fn new(width: usize) -> Self {
+        let nowhere = Place { run: Run { level: 0, start: 0, len: 0 }, group: 0 };
+        Self { places: vec![nowhere; width + width.div_ceil(GROUP) + TILE / GROUP] }
     }
 
-    /// The counts of all levels but the one in the middle, all their bits together.
+    /// Keeps the places whose windows hold a neighbouring level. How many there are.
     #[inline(always)]
-    fn any_beside(&self, middle: usize) -> [u16; GROUP] {
-        let mut any = [0; GROUP];
-        for step in 1..=middle {
-            let (above, below) = (self.row(middle + step), self.row(middle - step));
-            for lane in 0..GROUP {
-                any[lane] |= above[lane] | below[lane];
+    fn occupied(&mut self, runs: &[Run], histogram: &Histogram) -> usize {
+        let mut found = 0;
+        for run in runs {
+            let columns = run.columns();
+            for tile in columns.start / TILE..=(columns.end - 1) / TILE {
+                let occupied = occupied_groups(histogram.around(run.level, tile), tile, run);
+                for (group, occupied) in (tile * (TILE / GROUP)..).zip(occupied) {
+                    self.places[found] = Place { run: *run, group: group as u16 };
+                    found += usize::from(occupied);
+                }
             }
         }
-        any
+        found
     }
+}
+
+/// Whether any level but the one in the middle occurs at the columns of the run, for each group of a tile.
+#[inline(always)]
+fn occupied_groups(around: &[Counts], tile: usize, run: &Run) -> [bool; TILE / GROUP] {
+    let any = match <&[Counts; USUAL]>::try_from(around) {
+        // The same with a length that the compiler knows.
+        Ok(usual) => any_beside(usual, USUAL / 2),
+        Err(_) => any_beside(around, around.len() / 2),
+    };
+    let offset = ((tile * TILE) as u16).wrapping_sub(run.start);
+    let mut inside = [0; TILE];
+    for lane in 0..TILE {
+        inside[lane] = if offset.wrapping_add(lane as u16) < run.len { any[lane] } else { 0 };
+    }
+    let mut occupied = [false; TILE / GROUP];
+    for (occupied, counts) in occupied.iter_mut().zip(inside.as_chunks::<GROUP>().0) {
+        *occupied = counts.iter().fold(0, |any, count| any | count) != 0;
+    }
+    occupied
+}
+
+/// The counts of all levels but the one in the middle, all their bits together.
+#[inline(always)]
+fn any_beside(around: &[Counts], middle: usize) -> [u16; TILE] {
+    let mut any = [0; TILE];
+    for step in 1..=middle {
+        let (above, below) = (&around[middle + step].0, &around[middle - step].0);
+        for lane in 0..TILE {
+            any[lane] |= above[lane] | below[lane];
+        }
+    }
+    any
 }
 
 #[cfg(test)]
@@ -151,6 +203,10 @@ mod tests {
 
     #[test]
     fn reciprocals_have_nine_digits() {
+        for n in 1..USED {
+            let truth: f32 = format!("{:.8e}", 1.0 / n as f64).parse().unwrap();
+            assert_eq!(RECIPROCALS[n], truth, "{n}");
+        }
         let off: Vec<_> = (1..USED).filter(|n| RECIPROCALS[*n] != 1.0 / *n as f32).collect();
         assert_eq!((off.len(), off[0], off[41]), (42, 82, 4224));
         assert_eq!(RECIPROCALS[83].to_bits(), 0x3c4565c9);

@@ -4,6 +4,8 @@
 //! of the 7x7 pixels around it are flat. The square sum is kept as sums of columns, to which one row is added and from
 //! which one is taken; 49 fits a byte, so that everything here works on bytes.
 
+use super::spans::{SPAN, part, part_mut, spans};
+
 /// Side of the square.
 const SIDE: usize = 7;
 const REACH: usize = SIDE / 2;
@@ -39,11 +41,14 @@ impl FlatSums {
     pub fn push(&mut self, row: &[u16], below: &[u16]) {
         let (flags, sums) = self.slot();
         let last = row.len() - 1;
-        let (below, flags, sums) = (&below[..=last], &mut flags[..=last], &mut sums[..=last]);
-        for x in 0..last {
-            let flat = u8::from(row[x] == row[x + 1]) & u8::from(row[x] == below[x]);
-            sums[x] = sums[x] + flat - flags[x];
-            flags[x] = flat;
+        if let Some(spans) = spans(last) {
+            for x in spans {
+                exchange::<SPAN>(row, below, x, flags, sums);
+            }
+        } else {
+            for x in 0..last {
+                exchange::<1>(row, below, x, flags, sums);
+            }
         }
         // The last one has no right neighbour to differ from.
         let flat = u8::from(row[last] == below[last]);
@@ -77,6 +82,18 @@ impl FlatSums {
         self.next = (at + 1) % SIDE;
         let flags = &mut self.rows[at * self.width..][..self.width];
         (flags, &mut self.sums[REACH..][..self.width])
+    }
+}
+
+/// Puts the flags of pixels from `x` on in the place of old ones, in the sums as well; a second time it changes nothing.
+#[inline(always)]
+fn exchange<const N: usize>(row: &[u16], below: &[u16], x: usize, flags: &mut [u8], sums: &mut [u8]) {
+    let (row, right, below) = (part::<u16, N>(row, x), part::<u16, N>(row, x + 1), part::<u16, N>(below, x));
+    let (flags, sums) = (part_mut::<u8, N>(flags, x), part_mut::<u8, N>(sums, x));
+    for lane in 0..N {
+        let flat = u8::from(row[lane] == right[lane]) & u8::from(row[lane] == below[lane]);
+        sums[lane] = sums[lane] + flat - flags[lane];
+        flags[lane] = flat;
     }
 }
 

@@ -7,4 +7,5 @@ pub mod mask;
 pub mod mode;
 pub mod runs;
 pub mod samples;
+pub mod spans;
 pub mod strengths;

@@ -1,6 +1,7 @@
 //! The mode filter, and every second sample.
 
 use super::super::steps::NO_LEVEL;
+use super::spans::{SPAN, part, part_mut, spans};
 
 /// The value that occurs at least twice, or else the smallest.
 #[inline(always)]
@@ -14,12 +15,30 @@ fn mode(a: u16, b: u16, c: u16) -> u16 {
 #[inline(always)]
 pub fn mode_across(row: &[u16], out: &mut [u16]) {
     let last = row.len() - 1;
-    let out = &mut out[..=last];
     out[0] = row[0];
     out[last] = row[last];
-    for x in 1..last {
-        out[x] = mode(row[x - 1], row[x], row[x + 1]);
+    let inner = last.saturating_sub(1);
+    if let Some(spans) = spans(inner) {
+        for x in spans {
+            *part_mut(out, x + 1) = modes::<SPAN>(row, x);
+        }
+    } else {
+        for x in 0..inner {
+            [out[x + 1]] = modes(row, x);
+        }
     }
+}
+
+/// The modes of three samples each, the first one from `x` on.
+#[inline(always)]
+fn modes<const N: usize>(row: &[u16], x: usize) -> [u16; N] {
+    let (left, middle, right) =
+        (part::<u16, N>(row, x), part::<u16, N>(row, x + 1), part::<u16, N>(row, x + 2));
+    let mut out = [0; N];
+    for lane in 0..N {
+        out[lane] = mode(left[lane], middle[lane], right[lane]);
+    }
+    out
 }
 
 /// The mode of three rows.

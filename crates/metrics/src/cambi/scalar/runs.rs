@@ -4,6 +4,8 @@
 //! treat a run at once.
 
 use super::super::steps::NO_LEVEL;
+use super::spans::{SPAN, part, part_mut, spans};
+use crate::simd::highest_bits;
 
 /// Pixels whose changes are looked at together, a bit each.
 const GROUP: usize = 64;
@@ -33,6 +35,7 @@ pub struct RunRows {
     ends: Vec<usize>,
     /// Where a row's level changes, and its runs: scratch.
     changes: Vec<u8>,
+    run_ends: Vec<u16>,
     row: Vec<Run>,
 }
 
@@ -43,6 +46,7 @@ impl RunRows {
             runs: Vec::with_capacity(width * height),
             ends: Vec::with_capacity(height),
             changes: vec![0; width.next_multiple_of(GROUP)],
+            run_ends: vec![0; width + 1 + AT_ONCE],
             row: vec![Run { level: 0, start: 0, len: 0 }; width + 1],
         }
     }
@@ -58,7 +62,7 @@ impl RunRows {
     pub fn push(&mut self, levels: &[u16]) {
         let changes = &mut self.changes[..levels.len().next_multiple_of(GROUP)];
         mark_changes(levels, changes);
-        let runs = find_runs(levels, changes, &mut self.row);
+        let runs = find_runs(levels, changes, &mut self.run_ends, &mut self.row);
         self.runs.extend_from_slice(runs);
         self.ends.push(self.runs.len());
     }
@@ -72,50 +76,74 @@ impl RunRows {
     }
 }
 
-/// 1 where the level differs from the one before.
+/// Marks a change: its highest bit is what counts.
+const MARK: u8 = 0xff;
+
+/// [`MARK`] where the level differs from the one before.
 #[inline(always)]
 fn mark_changes(levels: &[u16], out: &mut [u8]) {
     out[0] = 0;
-    for (out, pair) in out[1..].iter_mut().zip(levels.windows(2)) {
-        *out = u8::from(pair[0] != pair[1]);
+    let pairs = levels.len() - 1;
+    if let Some(spans) = spans(pairs) {
+        for x in spans {
+            *part_mut(out, x + 1) = changes::<SPAN>(levels, x);
+        }
+    } else {
+        for x in 0..pairs {
+            [out[x + 1]] = changes(levels, x);
+        }
     }
     out[levels.len()..].fill(0);
 }
 
+#[inline(always)]
+fn changes<const N: usize>(levels: &[u16], x: usize) -> [u8; N] {
+    let (before, after) = (part::<u16, N>(levels, x), part::<u16, N>(levels, x + 1));
+    let mut out = [0; N];
+    for lane in 0..N {
+        out[lane] = if before[lane] != after[lane] { MARK } else { 0 };
+    }
+    out
+}
+
 /// `out` has room for one run per pixel and one more.
 #[inline(always)]
-fn find_runs<'a>(levels: &[u16], changes: &[u8], out: &'a mut [Run]) -> &'a [Run] {
+fn find_runs<'a>(levels: &[u16], changes: &[u8], ends: &mut [u16], out: &'a mut [Run]) -> &'a [Run] {
+    let count = find_ends(changes, ends);
+    ends[count] = levels.len() as u16;
     let (mut start, mut found) = (0, 0);
-    let mut run_ends_at = |end: usize| {
-        let run = Run { level: levels[start], start: start as u16, len: (end - start) as u16 };
+    for end in &ends[..=count] {
+        let run = Run { level: levels[usize::from(start)], start, len: end - start };
         out[found] = run;
         found += usize::from(run.level != NO_LEVEL);
-        start = end;
-    };
-    for (index, flags) in changes.as_chunks::<GROUP>().0.iter().enumerate() {
-        let mut left = bits(flags);
-        while left != 0 {
-            run_ends_at(index * GROUP + left.trailing_zeros() as usize);
-            left &= left - 1;
-        }
+        start = *end;
     }
-    run_ends_at(levels.len());
     &out[..found]
 }
 
-/// Flags of 0 and 1 as bits, the first one lowest. Most groups have none.
+/// Changes that are written down at a time: how many there are cannot be guessed, but rarely are there more.
+const AT_ONCE: usize = 4;
+
+/// The places of the changes, and how many there are. `out` has room for one per pixel and [`AT_ONCE`] more.
 #[inline(always)]
-fn bits(flags: &[u8; GROUP]) -> u64 {
-    if *flags == [0; GROUP] {
-        return 0;
+fn find_ends(changes: &[u8], out: &mut [u16]) -> usize {
+    let mut found = 0;
+    for (index, flags) in changes.as_chunks::<GROUP>().0.iter().enumerate() {
+        let mut left = highest_bits(flags);
+        let mut count = left.count_ones() as usize;
+        loop {
+            for out in &mut out[found..found + AT_ONCE] {
+                *out = (index * GROUP) as u16 + left.trailing_zeros() as u16;
+                left &= left.wrapping_sub(1);
+            }
+            found += count.min(AT_ONCE);
+            if count <= AT_ONCE {
+                break;
+            }
+            count -= AT_ONCE;
+        }
     }
-    let mut bits = 0;
-    for (index, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
-        // Flag i is bit 8i; bit 7 - i of the factor takes it to bit 56 + i, and nothing else reaches the highest byte.
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits |= gathered << (8 * index);
-    }
-    bits
+    found
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use visus_video::Sample;
 
+use super::spans::{SPAN, part, part_mut, spans};
+
 /// How samples become 10-bit ones: shifted up, or rounded and shifted down. From 12 bits on the largest samples round
 /// up to 1024, one more than 10 bits hold; they are left so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +67,34 @@ pub fn average_rows(row: &mut [u16], below: &[u16]) {
 /// [`average_rows`] for samples of 8 bits that become 10: the four that are taken times 4 are divided by 4 again.
 #[inline(always)]
 pub fn sum_rows<T: Sample>(row: &[T], below: &[T], out: &mut [u16]) {
-    let word = |sample: T| Into::<u32>::into(sample) as u16;
     let last = row.len() - 1;
-    let (below, out) = (&below[..=last], &mut out[..=last]);
-    for x in 0..last {
-        out[x] = word(row[x]) + word(row[x + 1]) + word(below[x]) + word(below[x + 1]);
+    if let Some(spans) = spans(last) {
+        for x in spans {
+            *part_mut(out, x) = sums::<T, SPAN>(row, below, x);
+        }
+    } else {
+        for x in 0..last {
+            [out[x]] = sums(row, below, x);
+        }
     }
     out[last] = 2 * (word(row[last]) + word(below[last]));
+}
+
+#[inline(always)]
+fn word<T: Sample>(sample: T) -> u16 {
+    Into::<u32>::into(sample) as u16
+}
+
+/// The sums of each sample and its three neighbours.
+#[inline(always)]
+fn sums<T: Sample, const N: usize>(row: &[T], below: &[T], x: usize) -> [u16; N] {
+    let (left, right) = (part::<T, N>(row, x), part::<T, N>(row, x + 1));
+    let (below_left, below_right) = (part::<T, N>(below, x), part::<T, N>(below, x + 1));
+    let mut out = [0; N];
+    for lane in 0..N {
+        out[lane] = word(left[lane]) + word(right[lane]) + word(below_left[lane]) + word(below_right[lane]);
+    }
+    out
 }
 
 /// The same for the last row, which has none below.

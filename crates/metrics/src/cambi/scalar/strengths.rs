@@ -37,10 +37,13 @@ impl Strengths {
         }
         let Some(values) = self.values.last_mut() else { return };
         let offset = (group * GROUP) as i32 - i32::from(run.start);
+        // All of them are read before one is written, so that there is nothing to branch for.
+        let mut chosen = *values;
         for lane in 0..GROUP {
             let inside = ((offset + lane as i32) as u32) < u32::from(run.len);
-            values[lane] = if inside { strengths[lane] } else { values[lane] };
+            chosen[lane] = if inside { strengths[lane] } else { chosen[lane] };
         }
+        *values = chosen;
     }
 
     /// All that are not zero, some zeros among them.

@@ -2,7 +2,7 @@
 
 use super::super::loader::nearest;
 use super::super::pooling::{Pooling, ordered_sum};
-use super::super::scalar::contrast::Contrast;
+use super::super::scalar::contrast::{Contrast, Sieve};
 use super::super::scalar::histogram::Histogram;
 use super::super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
 use super::super::scalar::mode::levels_row;
@@ -81,14 +81,12 @@ fn strengths_by_kernel(image: &Grid<u16>, mask: &Grid<bool>, window: usize, step
     }
     let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window);
     histogram.start(width);
-    let mut strengths = Strengths::new(width, height);
+    let (mut sieve, mut strengths) = (Sieve::new(width), Strengths::new(width, height));
     for y in 0..height + window {
         histogram.add(runs.row(y));
         (y >= window).then(|| histogram.remove(runs.row(y - window)));
         let Some(centre) = y.checked_sub(window / 2) else { continue };
-        for run in runs.row(centre) {
-            Contrast::new(steps).add_run(run, centre, &histogram, &mut strengths);
-        }
+        Contrast::new(steps).add_row(runs.row(centre), centre, &histogram, &mut sieve, &mut strengths);
     }
     // It checks that everything that was counted has left again.
     histogram.start(width);
