@@ -220,7 +220,7 @@ const VECTOR: usize = 8;
 const POSITIONS: usize = 32;
 
 /// Scratch for [`Covariance::matrix`]: the samples of one row of blocks' positions, less their means.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Covariance {
     centred: Vec<Cells<f64>>,
 }
