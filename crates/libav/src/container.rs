@@ -30,12 +30,11 @@ pub struct Container {
 unsafe impl Send for Container {}
 
 impl Container {
-    /// Opens a file and looks at its first packets.
+    /// Opens a file, of which nothing but its header is read.
     pub fn open(
         functions: &'static Functions,
         path: &Path,
         options: &[(&str, &str)],
-        decoding: &[(&str, &str)],
     ) -> Result<Self, String> {
         let name = CString::new([b"file:", path.as_os_str().as_encoded_bytes()].concat());
         let name = name.map_err(|_| "its name holds a zero byte".to_owned())?;
@@ -49,9 +48,8 @@ impl Container {
             functions.avformat_open_input(&mut context, name.as_ptr(), ptr::null(), &mut options.pointer)
         };
         let context = NonNull::new(context).ok_or_else(|| words(functions, code))?;
-        let mut opened = Self { functions, context };
+        let opened = Self { functions, context };
         opened.check(code)?;
-        opened.look(decoding)?;
         Ok(opened)
     }
 
@@ -80,7 +78,7 @@ impl Container {
     }
 
     /// Reads first packets, and decodes of them what it takes to know the streams.
-    fn look(&mut self, decoding: &[(&str, &str)]) -> Result<(), String> {
+    pub fn look(&mut self, decoding: &[(&str, &str)]) -> Result<(), String> {
         let made = |_: &*mut AVStream| Dictionary::new(self.functions, decoding);
         let options = self.streams().iter().map(made).collect::<Result<Vec<_>, _>>()?;
         // The library changes each, so that what is freed in the end is what it left.
@@ -90,6 +88,15 @@ impl Container {
             unsafe { self.functions.avformat_find_stream_info(self.context.as_ptr(), pointers.as_mut_ptr()) };
         options.into_iter().zip(pointers).for_each(|(options, pointer)| options.changed_to(pointer));
         self.check(code)
+    }
+
+    /// Says what a look at a stream would have found, where all else is known from the header.
+    pub fn declare_reordered(&mut self, stream: usize, frames: u8) {
+        let found = self.stream(stream).map_or(ptr::null_mut(), |stream| stream.codecpar);
+        // SAFETY: a stream has parameters for as long as its container is open, and nobody else refers to them now.
+        if let Some(parameters) = unsafe { found.as_mut() } {
+            parameters.video_delay = c_int::from(frames);
+        }
     }
 
     /// Goes to the key frame from which this time is decoded, in microseconds behind the start of the file. What comes before the

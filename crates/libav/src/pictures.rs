@@ -27,6 +27,9 @@ pub struct Request<'a> {
     pub most_pixels: u64,
     /// What is shown before this time is left out: microseconds behind the start of the file.
     pub start: Option<i64>,
+    /// By how many frames the stream is reordered, where that and the container tell all that a decoder needs. Without it, first
+    /// frames are decoded to find out.
+    pub reordered: Option<u8>,
     /// Whether a line tells of damage: its level as the ffmpeg program names it, and its words.
     pub is_damage: IsDamage,
 }
@@ -80,7 +83,11 @@ impl Pictures {
             checks,
         ];
         let decoding = [checks, ("max_pixels", &*pixels)];
-        let mut container = Container::open(functions, request.path, &opening, &decoding)?;
+        let mut container = Container::open(functions, request.path, &opening)?;
+        match request.reordered {
+            Some(frames) => container.declare_reordered(request.stream, frames),
+            None => container.look(&decoding)?,
+        }
         let from = request.start.map(|start| container.seek(start, request.stream)).transpose()?;
         container.only(request.stream);
         let decoding = [checks, ("max_pixels", &*pixels), ("threads", "auto")];

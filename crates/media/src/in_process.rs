@@ -50,6 +50,7 @@ impl InProcess {
             containers: FORMATS,
             most_pixels: MAX_PIXELS,
             start: start(probe, options)?,
+            reordered: described(probe, options),
             is_damage,
         })?;
         Ok(Self {
@@ -195,6 +196,16 @@ fn suits(probe: &Probe, options: &DecodeOptions) -> Result<(), String> {
     Ok(())
 }
 
+/// By how many frames a stream is reordered, where its container and its own headers tell everything else that a decoder needs:
+/// then nothing of it has to be decoded beforehand, as ffprobe has done already. Times of a file are found by that, too.
+fn described(probe: &Probe, options: &DecodeOptions) -> Option<u8> {
+    let container = probe.container.split(',').next().unwrap_or_default();
+    let tells = ["mov", "matroska"].contains(&container)
+        && ["h264", "hevc", "vp9", "av1"].contains(&&*probe.codec)
+        && options.start == 0;
+    probe.reordered.filter(|_| tells)
+}
+
 /// Where it begins, in microseconds: the digits that the ffmpeg program would be given.
 fn start(probe: &Probe, options: &DecodeOptions) -> Result<Option<i64>, String> {
     let microseconds = |seconds: String| seconds.replace('.', "").parse();
@@ -233,10 +244,21 @@ mod tests {
         assert!(suits(&probe("h264", "yuv420p", ""), &forgiving).unwrap_err().contains("forgiven"));
         let hardware = DecodeOptions { hwaccel: Some("vaapi".to_owned()), ..plain.clone() };
         assert!(suits(&probe("h264", "yuv420p", ""), &hardware).unwrap_err().contains("hardware"));
-        let turned = Probe { rotation: 90, ..probe("h264", "yuv420p", "") };
+        let mut turned = probe("h264", "yuv420p", "");
+        turned.rotation = 90;
         assert_eq!(suits(&turned, &plain), Ok(()));
         let upright = DecodeOptions { upright: true, ..plain };
         assert!(suits(&turned, &upright).unwrap_err().contains("turned"));
+    }
+
+    #[test]
+    fn only_plain_streams_are_opened_unseen() {
+        let seen = |codec, more, start| {
+            described(&probe(codec, "yuv420p", more), &DecodeOptions { start, ..DecodeOptions::default() })
+        };
+        assert_eq!(seen("h264", r#","has_b_frames":2"#, 0), Some(2));
+        assert_eq!(seen("h264", r#","has_b_frames":2"#, 7), None);
+        assert_eq!((seen("mpeg4", r#","has_b_frames":1"#, 0), seen("h264", "", 0)), (None, None));
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub struct Probe {
     pub(crate) filters: String,
     /// The decoder leaves out its film grain.
     pub(crate) without_grain: bool,
+    /// By how many frames their order of decoding differs from that of showing, at most.
+    #[cfg(feature = "libav")]
+    pub(crate) reordered: Option<u8>,
 }
 
 impl Probe {
@@ -262,6 +265,8 @@ struct Stream {
     color_primaries: Option<String>,
     field_order: Option<String>,
     film_grain: Option<u32>,
+    #[cfg(feature = "libav")]
+    has_b_frames: Option<u8>,
     sample_aspect_ratio: Option<String>,
     r_frame_rate: Option<String>,
     avg_frame_rate: Option<String>,
@@ -347,6 +352,8 @@ fn parse_stream(file: &str, json: &str, wanted: Option<u32>) -> Result<Probe, Me
         opening: Opening::file(Path::new(file)),
         filters: String::new(),
         without_grain: false,
+        #[cfg(feature = "libav")]
+        reordered: stream.has_b_frames,
     })
 }
 

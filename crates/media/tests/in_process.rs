@@ -106,7 +106,7 @@ fn any_frame_can_be_the_first() {
         [("a.mp4", "25"), ("a.mkv", "25"), ("ntsc.mp4", "30000/1001"), ("ntsc.mkv", "24000/1001")]
     {
         let clip = scene.encode("", &[X264, &gop, &["-r", rate]].concat(), name);
-        for start in [1, 2, 11, 12, 13, 30, 47, 55] {
+        for start in [1, 12, 13, 47] {
             assert!(compare(&clip, start) > 0, "{name} from {start}");
         }
     }

@@ -80,6 +80,7 @@ impl Pairs {
     #[inline(always)]
     pub fn halve(&mut self, from: Source<'_>, to: &mut FloatPlane) {
         let pairs = to.height() + UNDER_WAY;
+        let exact = scalar::sums_are_exact(from);
         for first in (0..pairs).step_by(BATCH) {
             let count = BATCH.min(pairs - first);
             for row in 0..2 * count {
@@ -87,9 +88,10 @@ impl Pairs {
             }
             // SAFETY: the features were detected before the proof was made.
             unsafe {
-                match from {
-                    Source::Samples(..) => self.filter_exact(first, count, to),
-                    Source::Floats(_) => self.filter_in_order(first, count, to),
+                if exact {
+                    self.filter_exact(first, count, to);
+                } else {
+                    self.filter_in_order(first, count, to);
                 }
             }
         }
@@ -126,7 +128,7 @@ impl Pairs {
         }
     }
 
-    /// As [`halve_samples`](scalar::ColumnSums::halve_samples): sums of columns serve several outputs.
+    /// As [`halve_row`](scalar::ColumnSums::halve_row): sums of columns serve several outputs.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
     fn filter_exact(&mut self, first: usize, count: usize, to: &mut FloatPlane) {
         let one = OnMultipliers::new();

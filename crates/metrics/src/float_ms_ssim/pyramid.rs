@@ -97,6 +97,7 @@ fn halve_by_rows<A: Adder>(
     to: &mut FloatPlane,
 ) {
     let lanes = to.width().next_multiple_of(LANES);
+    let exact = scalar::sums_are_exact(from);
     let mut ready = 0;
     for y in 0..to.height() {
         let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
@@ -106,9 +107,10 @@ fn halve_by_rows<A: Adder>(
         ready = needed;
         let rows = ring.around(2 * y, from.height());
         let out = &mut to.padded_row_mut(y)[..lanes];
-        match from {
-            Source::Samples(..) => columns.halve_samples(adder, &rows, out),
-            Source::Floats(_) => scalar::halve_row(adder, &rows, out),
+        if exact {
+            columns.halve_row(adder, &rows, out);
+        } else {
+            scalar::halve_row(adder, &rows, out);
         }
     }
 }

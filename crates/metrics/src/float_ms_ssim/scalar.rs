@@ -4,12 +4,16 @@
 //! into rows and columns without changing results. A weighted sample is rounded to `f32`; the 81 of them are summed in
 //! `f64`, row by row.
 //!
-//! Where samples are those of a picture (`halve_samples`), whole multiples of 1/256 below 256, a product is a whole
-//! multiple of 2^-43 (the smallest weight is above 2^-12, and a product keeps 24 bits), and every partial sum is below
-//! 2^9: the sums are exact, in whatever order they are taken. Columns may then be summed first, and serve several
-//! outputs.
+//! Where samples are those of a picture, whole multiples of 1/256 below 256, a product is a whole multiple of 2^-43 (the
+//! smallest weight is above 2^-12, and a product keeps 24 bits), and every partial sum is below 2^9: the sums are exact, in
+//! whatever order they are taken. Columns may then be summed first, and serve several outputs ([`ColumnSums`]).
+//!
+//! The same holds for floats from 2^-4 to 2^10 ([`sums_are_exact`]): products are whole multiples of 2^-39, and partial sums
+//! are below 2^12, as the weights' magnitudes sum up to less than 4. Smaller pictures mostly are of that kind: they leave it
+//! where full black meets white.
 
-use crate::float_ssim::Row;
+use crate::float_ssim::{Row, Source};
+use crate::picture::FloatPlane;
 use crate::simd::Adder;
 
 /// Side of the filter.
@@ -91,6 +95,27 @@ fn split_values<T: Copy + Into<f32>>(row: &[T], factor: f32, even: &mut [f32], o
     }
 }
 
+/// Floats whose weighted sums are exact in any order.
+const EXACT: std::ops::RangeInclusive<f32> = 0.0625..=1024.0;
+
+/// Whether the order of sums does not matter.
+#[inline(always)]
+pub fn sums_are_exact(from: Source<'_>) -> bool {
+    match from {
+        Source::Samples(..) => true,
+        Source::Floats(plane) => (0..plane.height()).all(|y| row_is_exact(plane, y)),
+    }
+}
+
+#[inline(always)]
+fn row_is_exact(plane: &FloatPlane, y: usize) -> bool {
+    let mut outside = 0;
+    for value in plane.row(y) {
+        outside |= u32::from(!EXACT.contains(value));
+    }
+    outside == 0
+}
+
 /// One row of the halved picture, from the nine rows around it. All rows are padded to whole lanes.
 #[inline(always)]
 pub fn halve_row<A: Adder>(adder: A, rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
@@ -144,9 +169,9 @@ pub struct ColumnSums {
 impl ColumnSums {
     pub const ZERO: Self = Self { steps: [[0.0; COLUMNS]; STEPS] };
 
-    /// The same as [`halve_row`] for the samples of a picture, whose sums are exact.
+    /// The same as [`halve_row`] where sums are exact.
     #[inline(always)]
-    pub fn halve_samples<A: Adder>(&mut self, adder: A, rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
+    pub fn halve_row<A: Adder>(&mut self, adder: A, rows: &[SplitRow<'_>; TAPS], out: &mut [f32]) {
         for (stretch, out) in out.chunks_mut(STRETCH).enumerate() {
             let first = stretch * STRETCH;
             let cells = (out.len() + STEPS - 1).div_ceil(LANES);

@@ -8,7 +8,9 @@ use super::score::Weighting;
 use super::stats::Singular;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
 use crate::device::DeviceTask;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{
+    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
+};
 
 const NAME: &str = "speed_chroma";
 
@@ -92,11 +94,19 @@ struct ChromaExtractor {
 
 impl Extractor for ChromaExtractor {
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        let [u, v] = [1, 2].map(|plane| {
-            let pair = window.current;
-            self.comparer
-                .score(Source::Plane(pair.reference.plane(plane)), Source::Plane(pair.distorted.plane(plane)))
-        });
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
+        let pair = window.current;
+        let planes = [1, 2]
+            .map(|plane| [pair.reference, pair.distorted].map(|frame| Source::Plane(frame.plane(plane))));
+        let [u, v] = self.comparer.scores(planes, spread);
         write_scores(u, v, self.max, raw);
         Ok(())
     }

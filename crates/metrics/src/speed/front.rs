@@ -25,7 +25,7 @@ pub enum Source<'a> {
 const OFFSET: f32 = -128.0;
 
 /// Planes before and after the prescale.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Prescale {
     resizer: Resizer,
     loaded: FloatPlane,
@@ -36,7 +36,7 @@ struct Prescale {
 }
 
 /// Makes fields out of planes of one size and depth.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Front {
     geometry: Geometry,
     depth: u8,

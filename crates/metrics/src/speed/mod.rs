@@ -7,6 +7,7 @@
 //! Sums are `f32` and `f64` as in libvmaf's scalar path, and no multiply-add is fused.
 
 mod chroma;
+mod comparer;
 mod device;
 mod eigen;
 mod front;
@@ -24,14 +25,14 @@ mod tests;
 
 use visus_video::Format;
 
-use crate::picture::FloatPlane;
 use crate::resize::Method;
 use crate::simd::Target;
 use crate::{Level, MetricError, OptionSpec, Options, gaussian};
-use front::{Front, Source};
+use comparer::{Comparer, Side};
+use front::Front;
 use geometry::{Geometry, smallest_side};
 use score::{Comparison, Weighting};
-use stats::{Analyser, Singular, Stats};
+use stats::{Analyser, Stats};
 
 pub use chroma::INFO as CHROMA;
 pub use device::{SpeedPlane, SpeedTask};
@@ -122,14 +123,14 @@ impl Settings {
             .ok_or_else(|| self.too_small(metric, format, plane))?;
         let method = self.scales().then_some(self.method);
         let front = Front::new(geometry, format.depth(), self.kernel_scale, method);
-        Ok(Comparer {
+        let side = Side {
             target: Target::new(level),
             field: front.field(),
             front,
             analyser: Analyser::new(&geometry, self.noise),
-            stats: std::array::from_fn(|_| Stats::new(geometry.block_count())),
-            comparison: Comparison::new(weighting, self.noise, self.noise_floor),
-        })
+            stats: Stats::new(geometry.block_count()),
+        };
+        Ok(Comparer::new(side, Comparison::new(weighting, self.noise, self.noise_floor)))
     }
 
     fn too_small(&self, metric: &'static str, format: &Format, plane: usize) -> MetricError {
@@ -137,36 +138,5 @@ impl Settings {
         let [width, height] = [shift_x, shift_y].map(|shift| smallest_side(self.prescale, shift));
         let reason = format!("the picture must be at least {width}x{height} to hold a block after scaling");
         MetricError::Format { metric, format: *format, reason }
-    }
-}
-
-/// Scores pairs of planes of one size.
-#[derive(Debug)]
-struct Comparer {
-    target: Target,
-    front: Front,
-    field: FloatPlane,
-    analyser: Analyser,
-    /// Of the reference and of the distorted plane.
-    stats: [Stats; 2],
-    comparison: Comparison,
-}
-
-impl Comparer {
-    /// A singular side leaves nothing to compare, so the other side is then not looked at.
-    fn score(&mut self, reference: Source<'_>, distorted: Source<'_>) -> Result<f32, Singular> {
-        let wide = self.target.is_wide();
-        for (source, stats) in [reference, distorted].into_iter().zip(&mut self.stats) {
-            let (front, field, analyser) = (&mut self.front, &mut self.field, &mut self.analyser);
-            self.target.run(
-                #[inline(always)]
-                || {
-                    front.run(source, field);
-                    analyser.run(field, wide, stats)
-                },
-            )?;
-        }
-        let [reference, distorted] = &self.stats;
-        Ok(self.comparison.score(reference, distorted))
     }
 }

@@ -47,6 +47,11 @@ fn part<T, const N: usize>(row: &[T], x: usize) -> &[T; N] {
     row[x..].first_chunk().expect("columns inside of the row")
 }
 
+#[inline(always)]
+fn part_mut<T, const N: usize>(row: &mut [T], x: usize) -> &mut [T; N] {
+    row[x..].first_chunk_mut().expect("columns inside of the row")
+}
+
 impl Rows for Floats<'_> {
     #[inline(always)]
     fn columns<const N: usize>(&self, tap: usize, x: usize) -> [f32; N] {
@@ -81,19 +86,27 @@ impl<T: Sample> Rows for Changes<'_, T> {
     }
 }
 
-/// Columns whose sums are kept in registers.
-const COLUMNS: usize = 16;
+/// Columns whose sums are kept in registers: finding a row takes as long as a few vectors of it.
+const COLUMNS: usize = 64;
+/// The same for narrow planes.
+const FEW_COLUMNS: usize = 16;
 
 /// A vertical filter: each sum is that of a column.
 #[inline(always)]
 pub fn filter_columns(taps: &[f32], rows: &impl Rows, sums: &mut [f32]) {
-    let (blocks, rest) = sums.as_chunks_mut::<COLUMNS>();
-    let done = blocks.len() * COLUMNS;
-    for (index, sums) in blocks.iter_mut().enumerate() {
-        *sums = column_sums(taps, rows, index * COLUMNS);
+    match sums.len() {
+        COLUMNS.. => filter_blocks::<COLUMNS>(taps, rows, sums),
+        FEW_COLUMNS.. => filter_blocks::<FEW_COLUMNS>(taps, rows, sums),
+        _ => filter_blocks::<1>(taps, rows, sums),
     }
-    for (index, sum) in rest.iter_mut().enumerate() {
-        [*sum] = column_sums(taps, rows, done + index);
+}
+
+/// Block by block. The last one ends with the row, and overlaps the one before.
+#[inline(always)]
+fn filter_blocks<const N: usize>(taps: &[f32], rows: &impl Rows, sums: &mut [f32]) {
+    for start in (0..sums.len()).step_by(N) {
+        let x = start.min(sums.len() - N);
+        *part_mut(sums, x) = column_sums::<N>(taps, rows, x);
     }
 }
 
@@ -158,10 +171,42 @@ pub fn subtract_local_mean(
             *out = mirror(y, plane.height());
         }
         filter_columns(taps, &Floats { plane, rows }, row);
-        for (x, (out, value)) in field.row_mut(y).iter_mut().zip(plane.row(y)).enumerate() {
-            *out = value - filter_at(taps, row, x);
+        filter_along(taps, row, field.row_mut(y));
+        for (out, value) in field.row_mut(y).iter_mut().zip(plane.row(y)) {
+            *out = value - *out;
         }
     }
+}
+
+/// Filters the first positions of a row, as many as `out` has.
+#[inline(always)]
+fn filter_along(taps: &[f32], row: &[f32], out: &mut [f32]) {
+    let reach = taps.len() / 2;
+    // So many have all taps inside of the row, from `reach` on.
+    let inner = out.len().min(row.len() - reach.min(row.len())).saturating_sub(reach);
+    if inner < FEW_COLUMNS {
+        return out.iter_mut().enumerate().for_each(|(x, out)| *out = filter_at(taps, row, x));
+    }
+    for start in (0..inner).step_by(FEW_COLUMNS) {
+        let x = start.min(inner - FEW_COLUMNS);
+        *part_mut(out, reach + x) = sums_along::<FEW_COLUMNS>(taps, &row[x..]);
+    }
+    for x in (0..reach).chain(reach + inner..out.len()) {
+        out[x] = filter_at(taps, row, x);
+    }
+}
+
+/// The sums of neighbouring positions, side by side.
+#[inline(always)]
+fn sums_along<const N: usize>(taps: &[f32], row: &[f32]) -> [f32; N] {
+    let mut sums = [0.0; N];
+    for (index, tap) in taps.iter().enumerate() {
+        let values = part::<f32, N>(row, index);
+        for lane in 0..N {
+            sums[lane] += tap * values[lane];
+        }
+    }
+    sums
 }
 
 /// One number per cell of a block, rounded up to whole vectors. What is beyond [`CELLS`] is zero.
@@ -175,7 +220,7 @@ const VECTOR: usize = 8;
 const POSITIONS: usize = 32;
 
 /// Scratch for [`Covariance::matrix`]: the samples of one row of blocks' positions, less their means.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Covariance {
     centred: Vec<Cells<f64>>,
 }

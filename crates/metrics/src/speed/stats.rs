@@ -33,7 +33,7 @@ impl Stats {
 pub struct Singular;
 
 /// Measures fields of one size.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Analyser {
     blocks: (usize, usize),
     noise: f32,

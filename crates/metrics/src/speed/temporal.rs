@@ -3,7 +3,10 @@
 use super::front::Source;
 use super::score::Weighting;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Window};
+use crate::{
+    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Spread,
+    Window,
+};
 
 const NAME: &str = "speed_temporal";
 
@@ -76,16 +79,26 @@ struct TemporalExtractor {
 }
 
 impl Extractor for TemporalExtractor {
-    /// The first picture has no change, and a singular side nothing to compare: both score 0.
     fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
+    }
+
+    /// The first picture has no change, and a singular side nothing to compare: both score 0.
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         raw[0] = 0.0;
         let Some(previous) = window.previous else { return Ok(()) };
         let [reference, distorted] = [window.current.reference, window.current.distorted];
         let subtracted = if self.against_reference { reference } else { distorted };
-        let score = self.comparer.score(
+        let changes = [
             Source::Change { before: previous.reference.plane(0), after: reference.plane(0) },
             Source::Change { before: previous.distorted.plane(0), after: subtracted.plane(0) },
-        );
+        ];
+        let [score] = self.comparer.scores([changes], spread);
         raw[0] = f64::from(score.unwrap_or(0.0));
         Ok(())
     }

@@ -4,7 +4,7 @@ use visus_video::{Chroma, Format, Frame};
 
 use super::{CHROMA, TEMPORAL};
 use crate::simd::level_tests;
-use crate::testing::{self, Noise};
+use crate::testing::{self, Backwards, Noise};
 use crate::{Info, Level, Metric, MetricError, Pair, Window, registry};
 
 fn build(name: &str, options: &str) -> Result<Box<dyn Metric>, MetricError> {
@@ -55,7 +55,7 @@ fn temporal_scores_are_libvmafs() {
 }
 
 level_tests! {
-    fn every_level_gives_the_same_bits(level) {
+    fn every_level_gives_the_same_bits_alone_and_shared(level) {
         let scaled = "speed_prescale=0.9:speed_prescale_method=bilinear";
         for (name, options, frames) in
             [("speed_chroma", "", 1), ("speed_chroma", scaled, 1), ("speed_temporal", "", 2)]
@@ -84,6 +84,11 @@ fn raw(level: Level, name: &str, options: &str, clips: &(Vec<Frame>, Vec<Frame>)
     let mut raw = vec![0.0; metric.raw_len()];
     extractor.extract(&window, &mut raw).unwrap();
     assert_ne!(raw[0], 0.0, "nothing was compared");
+    for width in [2, 3, 7] {
+        let mut shared = vec![0.0; raw.len()];
+        extractor.extract_spread(&window, &mut shared, &Backwards(width)).unwrap();
+        assert_eq!(shared, raw, "shared among {width}");
+    }
     raw.into_iter().map(f64::to_bits).collect()
 }
 
