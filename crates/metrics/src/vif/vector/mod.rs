@@ -175,7 +175,7 @@ impl Scratch {
         sums: &mut Sums,
     ) -> bool {
         let stripes = stripes(reference.height(), spread);
-        self.prepare::<S>(stripes.min(spread.width()), limits.gains.len());
+        self.prepare::<S>(stripes.min(spread.width()), limits.gains.len(), spread);
         let Self { hands, pictures: [first, second, third], .. } = self;
         let work = Work { s, gain_limits: limits.gains, spread, stripes };
         let source = [Source::plane(reference), Source::plane(distorted)];
@@ -200,11 +200,11 @@ impl Scratch {
     }
 
     /// So many hands, with nothing summed up.
-    fn prepare<S: Stages>(&mut self, count: usize, limits: usize) {
+    fn prepare<S: Stages>(&mut self, count: usize, limits: usize, spread: &dyn Spread) {
         self.hands.truncate(count);
-        while self.hands.len() < count {
-            self.hands.push(Hand::new::<S>(self.width, self.depth));
-        }
+        let (missing, width, depth) = (count - self.hands.len(), self.width, self.depth);
+        // Each is megabytes of zeros, which are written side by side too.
+        self.hands.extend(bands::map(missing, spread, |_| Hand::new::<S>(width, depth)));
         for hand in &mut self.hands {
             clear(&mut hand.sums, limits);
             hand.in_range = true;
