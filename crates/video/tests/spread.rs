@@ -77,7 +77,7 @@ fn several_hands_read_what_one_reads() {
             // Whole, and cut within the last frame.
             for cut in [0, 100] {
                 File::options().write(true).open(&path).unwrap().set_len(length - cut).unwrap();
-                let mut opened = || open(&path, raw.then_some(format)).unwrap();
+                let opened = || open(&path, raw.then_some(format)).unwrap();
                 let error =
                     |result: Result<bool, visus_video::ReadError>| result.map_err(|error| error.to_string());
                 let alone = all(&mut *opened(), |source, frame| error(source.read(frame)));

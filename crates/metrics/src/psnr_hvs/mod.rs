@@ -24,6 +24,7 @@ use crate::simd::Target;
 use crate::{
     Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Spread, Window,
 };
+use ordered::RowErrors;
 use tables::Weights;
 
 pub static INFO: Info = Info {
@@ -78,7 +79,7 @@ impl Metric for PsnrHvs {
             peak: format.peak(),
             weights: [0, 1, 2].map(Weights::of_plane),
             target: Target::new(level),
-            terms: Spares::default(),
+            rows: Spares::default(),
         }))
     }
 }
@@ -88,7 +89,7 @@ struct PsnrHvsExtractor {
     weights: [Weights; 3],
     target: Target,
     /// Errors of rows of blocks, where several threads share a frame.
-    terms: Spares<Vec<f32>>,
+    rows: Spares<RowErrors>,
 }
 
 impl Extractor for PsnrHvsExtractor {
@@ -125,10 +126,10 @@ impl PsnrHvsExtractor {
         }
         let sum = match (reference, distorted) {
             (PlaneView::U8(reference), PlaneView::U8(distorted)) => {
-                scalar::sum_errors(self.target, reference, distorted, weights, &self.terms, spread)
+                scalar::sum_errors(self.target, reference, distorted, weights, &self.rows, spread)
             }
             (PlaneView::U16(reference), PlaneView::U16(distorted)) => {
-                scalar::sum_errors(self.target, reference, distorted, weights, &self.terms, spread)
+                scalar::sum_errors(self.target, reference, distorted, weights, &self.rows, spread)
             }
             _ => panic!("planes of one sample type"),
         };

@@ -4,11 +4,13 @@
 //! order, and the blocks' errors are added up one after another in `f32`, as libvmaf does. That last sum is one long
 //! chain of additions, each waiting for the one before: it is taken in pieces while the next blocks are transformed.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use visus_video::Plane;
 
 use super::blocks::{Packed, SIDE, STEP, load_blocks};
 use super::dct::{Block, LINES, transform_block};
-use super::ordered::add_groups;
+use super::ordered::RowErrors;
 use super::tables::Weights;
 use crate::Spread;
 use crate::bands::{InOrder, Spares};
@@ -25,14 +27,14 @@ pub fn sum_errors<T: Packed>(
     reference: Plane<'_, T>,
     distorted: Plane<'_, T>,
     weights: &Weights,
-    terms: &Spares<Vec<f32>>,
+    rows: &Spares<RowErrors>,
     spread: &dyn Spread,
 ) -> f32 {
     if spread.width() > 1 {
         return match target.lanes_of_singles() {
-            16 => shared_sum::<T, Fused, 16>(target, [reference, distorted], weights, terms, spread),
-            8 => shared_sum::<T, Fused, 8>(target, [reference, distorted], weights, terms, spread),
-            _ => shared_sum::<T, Divided, 4>(target, [reference, distorted], weights, terms, spread),
+            16 => shared_sum::<T, Fused, 16>(target, [reference, distorted], weights, rows, spread),
+            8 => shared_sum::<T, Fused, 8>(target, [reference, distorted], weights, rows, spread),
+            _ => shared_sum::<T, Divided, 4>(target, [reference, distorted], weights, rows, spread),
         };
     }
     target.run(
@@ -71,27 +73,31 @@ fn shared_sum<T: Packed, Q: Quotient, const LANES: usize>(
     target: Target,
     [reference, distorted]: [Plane<'_, T>; 2],
     weights: &Weights,
-    terms: &Spares<Vec<f32>>,
+    rows: &Spares<RowErrors>,
     spread: &dyn Spread,
 ) -> f32 {
     let across = blocks_along(reference.width());
     let mut sum = 0.0;
-    let in_order = InOrder::new(terms, |terms: &Vec<f32>| {
-        let groups = terms.as_chunks::<LANES>().0.as_chunks::<64>().0;
+    // What is known of the sum while rows are still measured.
+    let known = AtomicU32::new(0);
+    let in_order = InOrder::new(rows, |row: &RowErrors| {
         sum = target.run(
             #[inline(always)]
-            || add_groups(sum, groups, across),
+            || row.add::<LANES>(sum),
         );
+        known.store(sum.to_bits(), Ordering::Relaxed);
     });
     spread.each(blocks_along(reference.height()), &|row| {
-        let mut terms = terms.take(Vec::new);
-        terms.resize(across.div_ceil(LANES) * 64 * LANES, 0.0);
-        let groups = terms.as_chunks_mut::<LANES>().0.as_chunks_mut::<64>().0;
+        let mut errors = rows.take(RowErrors::default);
         target.run(
             #[inline(always)]
-            || row_of_blocks::<T, Q, LANES>([reference, distorted], weights, row, groups),
+            || {
+                let groups = errors.groups_mut::<LANES>(across);
+                row_of_blocks::<T, Q, LANES>([reference, distorted], weights, row, groups);
+                errors.prepare::<LANES>(f32::from_bits(known.load(Ordering::Relaxed)));
+            },
         );
-        in_order.hand_in(row, terms);
+        in_order.hand_in(row, errors);
     });
     drop(in_order);
     sum
