@@ -27,7 +27,9 @@ pub fn bring() -> Result<()> {
     if !headers_are_there() {
         println!("--- the headers of FFmpeg's libraries are not there");
         // One by one: on other systems some names may be missing.
-        PACKAGES.iter().for_each(|package| drop(install(package)));
+        for package in PACKAGES {
+            install(package);
+        }
     }
     if is_there() {
         return Ok(());
