@@ -66,6 +66,8 @@ struct Work<'a> {
     target: Target,
     converter: &'a Converter,
     spares: &'a Spares<RowScratch>,
+    /// Of the first scale: scratch serves them all.
+    width: usize,
     spread: &'a dyn Spread,
 }
 
@@ -89,7 +91,8 @@ impl Shared {
     /// The score of a pair.
     pub fn score(&mut self, pair: Pair<'_>, spread: &dyn Spread) -> f64 {
         let Self { target, converter, scales, spares, records, pictures } = self;
-        let work = Work { target: *target, converter, spares, spread };
+        let width = scales.first().map_or(0, |scale| scale.width);
+        let work = Work { target: *target, converter, spares, width, spread };
         let mut all = [[[0.0; NORMS]; COMPONENTS]; MAX_SCALES];
         for (index, scale) in scales.iter_mut().enumerate() {
             let (before, behind) = pictures.split_at_mut(index);
@@ -165,7 +168,7 @@ impl Scale {
                 || self.add(component, map, complete, sums),
             ),
             Task::Make(pair) => {
-                let make = || RowScratch::new(work.converter, self.width);
+                let make = || RowScratch::new(work.converter, work.width);
                 work.spares.with(make, |scratch| self.make(work.target, source, pair, scratch));
             }
         });
