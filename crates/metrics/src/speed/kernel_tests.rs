@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use visus_video::{Plane, PlaneView};
 
+use super::covariance::Covariance;
 use super::eigen::{EPSILON, eigenvalues};
 use super::front::{Front, Source};
 use super::geometry::{BLOCK, CELLS, Geometry};
-use super::scalar::Covariance;
 use super::solve::{Decomposition, WIDE};
 use super::stats::{Analyser, Stats, UNIT_ENTROPY};
 use super::taps;

@@ -8,6 +8,7 @@
 
 mod chroma;
 mod comparer;
+mod covariance;
 mod device;
 mod eigen;
 mod front;

@@ -5,9 +5,9 @@
 //! entropy of the block in the presence of neural noise (Bampis, Gupta, Soundararajan and Bovik, *SpEED-QA: Spatial
 //! Efficient Entropic Differencing for Image and Video Quality*, 2017).
 
+use super::covariance::Covariance;
 use super::eigen::{self, EPSILON};
 use super::geometry::{BLOCK, CELLS, Geometry};
-use super::scalar::Covariance;
 use super::solve::{Decomposition, Square, WIDE};
 use crate::math;
 use crate::picture::FloatPlane;
