@@ -50,7 +50,8 @@ const ROWS_PER_THREAD: usize = 256;
 /// costs as much as a good part of a frame.
 fn division_of_work(threads: usize, frames: Option<u64>, height: usize) -> (usize, bool) {
     let threads = threads.max(1);
-    let frames = frames.map_or(threads, |frames| usize::try_from(frames).unwrap_or(threads).clamp(1, threads));
+    let frames =
+        frames.map_or(threads, |frames| usize::try_from(frames).unwrap_or(threads).clamp(1, threads));
     if 4 * frames > 3 * threads {
         return (frames, false);
     }
