@@ -17,6 +17,9 @@ use crate::error::{EngineError, Role};
 /// While it waits, a thread may have begun work of other frames: these calls lie on top of each other.
 const STACK_BYTES: usize = 8 << 20;
 
+/// Threads that a machine of fewer processors may have all the same.
+const ALWAYS: usize = 16;
+
 /// The threads of a run. Clones share them.
 #[derive(Clone)]
 pub(crate) struct FrameThreads {
@@ -30,8 +33,11 @@ impl FrameThreads {
         Self { pool: None }
     }
 
-    /// So many threads, which take the caller's work over while it waits; with one there is nothing to take over.
+    /// So many threads, which take the caller's work over while it waits; with one there is nothing to take over. Far more than
+    /// there are processors are never started: each would have scratch memory of its own, and wait for a processor.
     pub fn new(count: usize) -> Result<Self, EngineError> {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = count.min(processors.max(ALWAYS));
         if count <= 1 {
             return Ok(Self::none());
         }
@@ -121,6 +127,12 @@ mod tests {
             });
             assert_eq!(done.into_inner(), 8);
         }
+    }
+
+    #[test]
+    fn there_are_never_many_more_threads_than_processors() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        assert_eq!(threads(1000).width(), 1000.min(processors.max(ALWAYS)));
     }
 
     /// Frames side by side, each with metrics side by side, each of which splits its rows.
