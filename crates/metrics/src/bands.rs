@@ -167,7 +167,7 @@ mod tests {
             assert!(bands.iter().all(|band| band.start.is_multiple_of(step)), "{bands:?}");
             assert!(bands.len() <= 4 * width);
         }
-        assert_eq!(bands(1080, 1, 8, &Alone), [0..1080]);
+        assert_eq!(bands(1080, 1, 8, &Alone), vec![Range { start: 0, end: 1080 }]);
     }
 
     #[test]
