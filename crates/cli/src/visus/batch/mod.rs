@@ -28,6 +28,7 @@ A list is a CSV file with a header and the columns `reference` and `distorted`; 
 
 Each line is flushed to disk as soon as its encode is scored. After a crash, --resume skips what is finished and \
 unchanged (paths, sizes, modification times, settings) and retries errors; encodes that were in progress start again.
+
 A finished file has its lines in the order of the list, standard output in the order in which encodes are finished.
 
 Encoded video is checked and paired as in `visus score`; a pair that is not comparable is an error of its line.
