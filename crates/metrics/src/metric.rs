@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use visus_video::{Format, Frame, Spread};
+use visus_video::{Alone, Format, Frame, Spread};
 
 use crate::device::DeviceTask;
 use crate::{ClipInfo, Level, OptionError, OptionSpec, Options};
@@ -189,18 +189,18 @@ pub(crate) fn group_settings<M: Metric, S>(
 
 /// The parallel half of a metric: a pure function of the window, with scratch memory of its own.
 pub trait Extractor: Send {
-    /// Fills `raw`, which has `raw_len` entries.
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError>;
-
-    /// The same, with helping hands: worth it where frames are few and large. The result is the same.
+    /// Fills `raw`, which has `raw_len` entries. With helping hands rows are shared out, which is worth it where frames are few
+    /// and large; the result is the same.
     fn extract_spread(
         &mut self,
         window: &Window<'_>,
         raw: &mut [f64],
         spread: &dyn Spread,
-    ) -> Result<(), MetricError> {
-        let _ = spread;
-        self.extract(window, raw)
+    ) -> Result<(), MetricError>;
+
+    /// The same on the caller's thread alone.
+    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+        self.extract_spread(window, raw, &Alone)
     }
 }
 

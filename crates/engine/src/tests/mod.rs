@@ -1,7 +1,7 @@
 //! What only a metric of the test's own can show: late folds and workers that die.
 
 use visus_metrics::{
-    ClipInfo, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options, Reach, Window,
+    ClipInfo, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options, Reach, Spread, Window,
 };
 use visus_video::synthetic::Clip;
 use visus_video::{Chroma, Format, Source};
@@ -55,7 +55,12 @@ impl Metric for Delayed {
 struct FrameNumber(Option<u64>);
 
 impl Extractor for FrameNumber {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         assert!(self.0 != Some(window.index), "no number for frame {}", window.index);
         raw[0] = window.index as f64;
         Ok(())

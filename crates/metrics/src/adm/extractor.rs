@@ -13,7 +13,7 @@ use super::vector::{self, Source, Vectors};
 use crate::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{avx2::Avx2, avx512::Avx512};
-use crate::{Alone, Extractor, Level, MetricError, Spread, Window};
+use crate::{Extractor, Level, MetricError, Spread, Window};
 
 /// The kernels of a CPU level, with their scratch.
 #[derive(Debug)]
@@ -88,10 +88,6 @@ impl Adm {
 }
 
 impl Extractor for Adm {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -31,7 +31,9 @@ use visus_video::Format;
 
 use crate::device::DeviceTask;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Window};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
+};
 
 use geometry::{Geometries, Geometry};
 use loader::{AbovePeak, Loader};
@@ -225,7 +227,12 @@ struct CambiExtractor {
 }
 
 impl Extractor for CambiExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let failed = |error| above_peak(window.index, error);
         let distorted = self.distorted.score(window.current.distorted.plane(0)).map_err(failed)?;
         raw[0] = distorted.min(self.max);

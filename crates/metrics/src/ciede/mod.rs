@@ -23,7 +23,7 @@ use visus_video::Chroma;
 
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 use rows::Differences;
 use shared::SharedDifferences;
 
@@ -76,10 +76,6 @@ struct CiedeExtractor {
 }
 
 impl Extractor for CiedeExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -15,7 +15,7 @@ use visus_video::Format;
 use crate::float_psnr::Ceiling;
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 use filter::Filters;
 use scalar::Energy;
 
@@ -71,10 +71,6 @@ struct AnsnrExtractor {
 }
 
 impl Extractor for AnsnrExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -7,7 +7,7 @@ use visus_video::Frame;
 
 use crate::simd::Target;
 use crate::squares::{sum, sum_of_squares};
-use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 
 pub static INFO: Info = Info {
     name: "float_moment",
@@ -50,10 +50,6 @@ struct Moments {
 }
 
 impl Extractor for Moments {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -10,7 +10,7 @@ use crate::bands::{self, lock};
 use crate::picture::FloatPlane;
 use crate::resize::{self, Method, Resizer};
 use crate::simd::Target;
-use crate::{Alone, Extractor, MetricError, Spread, Window};
+use crate::{Extractor, MetricError, Spread, Window};
 
 /// One plane of the reference through time.
 #[derive(Debug)]
@@ -138,10 +138,6 @@ impl FloatMotionExtractor {
 }
 
 impl Extractor for FloatMotionExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -20,7 +20,7 @@ use crate::motion::Blend;
 use crate::simd::Target;
 use crate::{
     Appears, ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options,
-    Reach, Window,
+    Reach, Spread, Window,
 };
 
 pub static INFO: Info = Info {
@@ -187,7 +187,12 @@ impl Metric for FloatMotion {
 struct NoMotion;
 
 impl Extractor for NoMotion {
-    fn extract(&mut self, _window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+    fn extract_spread(
+        &mut self,
+        _window: &Window<'_>,
+        raw: &mut [f64],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         raw.fill(0.0);
         Ok(())
     }

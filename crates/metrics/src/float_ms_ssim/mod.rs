@@ -15,7 +15,9 @@ mod tests;
 use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Windows};
 use crate::math::pow;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Window};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread, Window,
+};
 use pyramid::{Halver, Pyramid};
 
 const SCALES: usize = 5;
@@ -126,7 +128,12 @@ impl MsSsimExtractor {
 }
 
 impl Extractor for MsSsimExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
+    fn extract_spread(
+        &mut self,
+        window: &Window<'_>,
+        raw: &mut [f64],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         let pair = window.current;
         self.reference.load(self.target, pair.reference, &mut self.halver);
         self.distorted.load(self.target, pair.distorted, &mut self.halver);

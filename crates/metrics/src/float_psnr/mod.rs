@@ -8,7 +8,7 @@ use visus_video::Format;
 use crate::math::log10;
 use crate::simd::Target;
 use crate::squares::sum_of_squared_differences;
-use crate::{Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
 
 pub static INFO: Info = Info {
     name: "float_psnr",
@@ -66,10 +66,6 @@ struct FloatPsnrExtractor {
 }
 
 impl Extractor for FloatPsnrExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -21,8 +21,7 @@ use visus_video::Format;
 use crate::picture::FloatPlane;
 use crate::simd::Target;
 use crate::{
-    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread,
-    Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread, Window,
 };
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
 pub(crate) use source::{Row, Source};
@@ -144,10 +143,6 @@ impl SsimExtractor {
 }
 
 impl Extractor for SsimExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     /// Helping hands shrink; what is left is a few hundred rows.
     fn extract_spread(
         &mut self,

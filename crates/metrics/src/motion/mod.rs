@@ -19,7 +19,7 @@ pub use score::MotionSettings;
 
 use crate::device::DeviceTask;
 use crate::{
-    Alone, Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
+    Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
     OptionSpec, Options, Reach, Spread, Window, group_settings,
 };
 
@@ -188,10 +188,6 @@ struct MotionExtractor {
 }
 
 impl Extractor for MotionExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

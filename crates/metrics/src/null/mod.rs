@@ -1,6 +1,6 @@
 //! A metric without scores: a run with it costs what reading the pictures costs.
 
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Window};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Spread, Window};
 
 pub static INFO: Info = Info {
     name: "null",
@@ -31,7 +31,12 @@ impl Metric for Null {
 struct Nothing;
 
 impl Extractor for Nothing {
-    fn extract(&mut self, _window: &Window<'_>, _raw: &mut [f64]) -> Result<(), MetricError> {
+    fn extract_spread(
+        &mut self,
+        _window: &Window<'_>,
+        _raw: &mut [f64],
+        _spread: &dyn Spread,
+    ) -> Result<(), MetricError> {
         Ok(())
     }
 }

@@ -16,8 +16,8 @@ use visus_video::Format;
 use crate::device::DeviceTask;
 use crate::simd::Target;
 use crate::{
-    Alone, ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options,
-    Spread, Window,
+    ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Spread,
+    Window,
 };
 use fold::PsnrFold;
 
@@ -149,10 +149,6 @@ struct Squares {
 }
 
 impl Extractor for Squares {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

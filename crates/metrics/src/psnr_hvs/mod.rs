@@ -21,9 +21,7 @@ use visus_video::{Chroma, PlaneView};
 use crate::bands::{Spares, lock};
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{
-    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Spread, Window,
-};
+use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Spread, Window};
 use ordered::RowErrors;
 use tables::Weights;
 
@@ -93,10 +91,6 @@ struct PsnrHvsExtractor {
 }
 
 impl Extractor for PsnrHvsExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     /// Planes side by side, and rows of blocks within each.
     fn extract_spread(
         &mut self,

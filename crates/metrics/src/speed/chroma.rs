@@ -9,7 +9,7 @@ use super::stats::Singular;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
 use crate::device::DeviceTask;
 use crate::{
-    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
 };
 
 const NAME: &str = "speed_chroma";
@@ -93,10 +93,6 @@ struct ChromaExtractor {
 }
 
 impl Extractor for ChromaExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,

@@ -4,8 +4,7 @@ use super::front::Source;
 use super::score::Weighting;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
 use crate::{
-    Alone, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Spread,
-    Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Spread, Window,
 };
 
 const NAME: &str = "speed_temporal";
@@ -79,10 +78,6 @@ struct TemporalExtractor {
 }
 
 impl Extractor for TemporalExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     /// The first picture has no change, and a singular side nothing to compare: both score 0.
     fn extract_spread(
         &mut self,

@@ -27,8 +27,8 @@ pub use table::log2_table;
 
 use crate::device::DeviceTask;
 use crate::{
-    Alone, ClipInfo, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options,
-    Pair, Spread, Window, group_settings,
+    ClipInfo, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair,
+    Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -185,10 +185,6 @@ impl VifExtractor {
 }
 
 impl Extractor for VifExtractor {
-    fn extract(&mut self, window: &Window<'_>, raw: &mut [f64]) -> Result<(), MetricError> {
-        self.extract_spread(window, raw, &Alone)
-    }
-
     fn extract_spread(
         &mut self,
         window: &Window<'_>,
