@@ -69,7 +69,7 @@ fn open_all<'a>(common: &Common<'_>, rows: &'a [Row]) -> Result<Vec<Opened<'a>>>
     let mut opened: Vec<Opened<'a>> = Vec::new();
     let mut reference = None;
     for row in rows {
-        match prepare(common, row, &mut reference) {
+        match prepare(common, row, (rows.len() > 1).then_some(&mut reference)) {
             Ok(prepared) => opened.push(Opened { row, prepared, reference: None }),
             Err(error) => {
                 let _counted = common.progress.row();
@@ -87,11 +87,11 @@ fn open_all<'a>(common: &Common<'_>, rows: &'a [Row]) -> Result<Vec<Opened<'a>>>
     Ok(opened)
 }
 
-/// Looks at a pair. The first one that can share its reference begins the reading that all share.
+/// Looks at a pair. The first one that can share its reference begins the reading that all share, if there are others.
 fn prepare(
     common: &Common<'_>,
     row: &Row,
-    reference: &mut Option<Box<dyn Source>>,
+    shared: Option<&mut Option<Box<dyn Source>>>,
 ) -> Result<Prepared, ScoreError> {
     let videos = Videos {
         reference: Video::Path(row.reference.clone()),
@@ -101,7 +101,9 @@ fn prepare(
         skip: [0, 0],
     };
     let mut prepared = Prepared::new(videos, &common.selection.models, &common.cancel)?;
-    if reference.is_none() && prepared.shares_reference() {
+    if let Some(reference @ None) = shared
+        && prepared.shares_reference()
+    {
         *reference = Some(prepared.open_reference()?);
     }
     Ok(prepared)
