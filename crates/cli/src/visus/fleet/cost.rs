@@ -11,8 +11,8 @@ use crate::visus::demo::made;
 /// Processor time for decoding both videos, in nanoseconds per pixel of one: H.264 at 1080p with ffmpeg, two decoders.
 const DECODING: f64 = 7.0;
 
-/// A piece of a long pair costs about this many seconds, unless the user says otherwise.
-pub const PIECE: f64 = 60.0;
+/// How many times a piece is worth what each costs whatever its length, unless the user says otherwise.
+const WORTH: f64 = 5.0;
 
 /// What a pair costs whatever its length, in seconds: opening it, preparing the metrics, writing the result.
 const EACH: f64 = 0.0015;
@@ -85,6 +85,11 @@ impl Film {
         self.frames
     }
 
+    /// Seconds that a range costs whatever its length.
+    fn each(self) -> f64 {
+        if self.decoded == Decoded::Nothing { EACH } else { EACH + EACH_ENCODED }
+    }
+
     /// Seconds for decoding both videos once.
     pub fn decoding(self) -> f64 {
         self.pixels * self.frames.unwrap_or(0) as f64 * DECODING * 1e-9
@@ -107,14 +112,44 @@ pub fn seconds(film: Option<Film>, range: Option<Range>, per_pixel: f64) -> f64 
     EACH + film.pixels * frames * per_pixel * 1e-9 + decoding
 }
 
-/// Where a pair is cut so that no piece costs much more than `most` seconds: ranges of frames, the last without an end. A
-/// pair that is not cut has no range. Where `most` is not given, video that is decoded from its beginning is cut into no more
-/// pieces than double its cost.
-pub fn cut(film: Option<Film>, per_pixel: f64, most: Option<f64>) -> Vec<Option<Range>> {
+/// About how many seconds a piece of a long pair costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    pub seconds: f64,
+    /// The user says so: it holds whatever it costs.
+    is_given: bool,
+}
+
+impl Piece {
+    pub const USUAL: Self = Self { seconds: 60.0, is_given: false };
+
+    pub fn given(seconds: f64) -> Self {
+        Self { seconds, is_given: true }
+    }
+
+    /// So that each of so many shards has work, where the whole list takes `total` seconds.
+    pub fn for_shards(total: f64, shards: usize) -> Self {
+        Self::chosen(Self::USUAL.seconds.min(total / shards as f64))
+    }
+
+    pub fn chosen(seconds: f64) -> Self {
+        Self { seconds, is_given: false }
+    }
+}
+
+/// Where a pair is cut so that no piece costs much more than `piece` says: ranges of frames, the last without an end. A
+/// pair that is not cut has no range. Where the user does not say how, pieces are not so short that most of their cost is that of
+/// starting, and video that is decoded from its beginning is cut into no more of them than double its cost.
+pub fn cut(film: Option<Film>, per_pixel: f64, piece: Piece) -> Vec<Option<Range>> {
     let frames = film.and_then(|film| film.frames).unwrap_or(0);
     let whole = seconds(film, None, per_pixel);
-    let mut pieces = (whole / most.unwrap_or(PIECE)).ceil().max(1.0) as u64;
-    if let (None, Some(film)) = (most, film.filter(|film| film.decoded == Decoded::FromBeginning)) {
+    let most = match film {
+        Some(film) if !piece.is_given => piece.seconds.max(WORTH * film.each()),
+        _ => piece.seconds,
+    };
+    // A quotient that should be a whole number may be a little above it.
+    let mut pieces = (whole / most - 1e-6).ceil().max(1.0) as u64;
+    if let Some(film) = film.filter(|film| !piece.is_given && film.decoded == Decoded::FromBeginning) {
         // Pieces decode half of the film on average: n of them cost (n - 1) / 2 times its decoding more.
         pieces = pieces.min(1 + (2.0 * whole / film.decoding().max(f64::MIN_POSITIVE)) as u64);
     }
@@ -184,7 +219,7 @@ mod tests {
     #[test]
     fn pieces_cover_a_film_without_gap_or_overlap() {
         for (frames, most) in [(172_800, 30.0), (100, 0.001), (7, 0.05), (24, 1e9)] {
-            let pieces = cut(film(frames), 4.0, Some(most));
+            let pieces = cut(film(frames), 4.0, Piece::given(most));
             let mut next = 0;
             for piece in pieces.iter().flatten() {
                 assert_eq!(piece.0, next);
@@ -193,7 +228,7 @@ mod tests {
             assert!(pieces == [None] || next == frames, "{frames} frames: {pieces:?}");
             assert!(pieces.last().is_some_and(|last| last.is_none_or(|(_, end)| end.is_none())));
         }
-        assert_eq!(cut(None, 4.0, Some(1.0)), [None], "what is not known is not cut");
+        assert_eq!(cut(None, 4.0, Piece::given(1.0)), [None], "what is not known is not cut");
     }
 
     /// A range of encoded video costs the decoding of all before it.
@@ -202,24 +237,40 @@ mod tests {
         let film = Film::of(shape(172_800, true), None);
         let cost = |most| cut(film, 4.0, most).iter().map(|range| seconds(film, *range, 4.0)).sum::<f64>();
         let whole = seconds(film, None, 4.0);
-        let pieces = cut(film, 4.0, None).len();
-        assert!(
-            (2..6).contains(&pieces) && cost(None) < 2.1 * whole,
-            "{pieces} pieces, {} of {whole}",
-            cost(None)
-        );
-        assert!(cost(Some(60.0)) > 10.0 * whole, "as the user wishes");
+        for piece in [Piece::USUAL, Piece::for_shards(whole, 400)] {
+            let pieces = cut(film, 4.0, piece).len();
+            assert!(
+                (2..6).contains(&pieces) && cost(piece) < 2.1 * whole,
+                "{pieces} pieces, {} of {whole}",
+                cost(piece)
+            );
+        }
+        assert!(cost(Piece::given(60.0)) > 10.0 * whole, "as the user wishes");
     }
 
     /// Where pairs are known, it costs the way from a key frame.
     #[test]
     fn films_whose_pairs_are_found_are_cut_as_raw_ones() {
         let film = Film::of(shape(172_900, true), Some(172_800));
-        let pieces = cut(film, 4.0, None);
+        let pieces = cut(film, 4.0, Piece::USUAL);
         let whole = seconds(film, None, 4.0);
         let cost: f64 = pieces.iter().map(|range| seconds(film, *range, 4.0)).sum();
         assert!(pieces.len() > 50 && cost < 1.1 * whole, "{} pieces, {cost} of {whole}", pieces.len());
         assert!(pieces.iter().flatten().all(|(from, _)| *from < 172_800));
+    }
+
+    /// Each shard has a part, unless parts would be too short to be worth their start.
+    #[test]
+    fn a_film_is_cut_for_all_shards() {
+        let found = Film::of(shape(172_900, true), Some(172_800));
+        for (film, shards) in [(film(172_800), 40), (film(1_000), 7), (found, 40), (film(172_800), 3)] {
+            let whole = seconds(film, None, 4.0);
+            let pieces = cut(film, 4.0, Piece::for_shards(whole, shards)).len();
+            let usual = cut(film, 4.0, Piece::USUAL).len();
+            assert_eq!(pieces, shards.max(usual));
+        }
+        let short = Film::of(shape(12, true), Some(12));
+        assert_eq!(cut(short, 4.0, Piece::for_shards(seconds(short, None, 4.0), 1_000)), [None]);
     }
 
     #[test]

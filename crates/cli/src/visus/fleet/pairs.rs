@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 
 use super::bundle::{Head, Task, name};
-use super::cost::{self, Film};
+use super::cost::{self, Film, Piece};
 use super::folder::PlanFolder;
 use super::place::StageArgs;
 use super::plan::Look;
@@ -28,7 +28,7 @@ pub struct Finder<'a> {
     pub head: &'a Head,
     /// About this many seconds of one core.
     pub budget: f64,
-    pub piece: Option<f64>,
+    pub piece: Piece,
     pub stage: &'a StageArgs,
     pub quiet: bool,
 }

@@ -12,7 +12,7 @@ use visus_engine::Cancel;
 use visus_scoring::{Shape, Video};
 
 use super::bundle::{self, Bundle, Head, Plan, Task};
-use super::cost::Film;
+use super::cost::{Film, Piece};
 use super::folder::PlanFolder;
 use super::pairs::{self, Finder, Found};
 use super::place::StageArgs;
@@ -68,8 +68,8 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["shards", "minutes"], value_parser = clap::value_parser!(u32).range(1..=50_000))]
     pub workers: Option<u32>,
 
-    /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses [default: 60; encoded
-    /// video whose pairs are not found while planning is cut less often, so that decoding what precedes a range at most doubles the
+    /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses [default: 60, or less
+    /// where --shards are more than pairs; encoded video whose pairs are not found while planning is cut less often, so that decoding what precedes a range at most doubles the
     /// cost]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub piece: Option<f64>,
@@ -233,20 +233,32 @@ fn make(args: &PlanArgs, folder: &PlanFolder) -> Result<Plan> {
         ..Head::default()
     };
     let looks = look(&words, &pairs)?;
+    let piece = match (args.piece, earlier.as_ref().and_then(|plan| plan.head.piece)) {
+        (Some(seconds), _) => Piece::given(seconds),
+        (None, Some(seconds)) => Piece::chosen(seconds),
+        // Fewer pairs than shards that the user wants: only parts of them give each shard work.
+        (None, None) => match args.shards.map(|shards| shards as usize) {
+            Some(shards) if pairs.len() < shards => {
+                let whole = |look: &Look| cost::seconds(Film::of(look.shape, None), None, head.ns_per_pixel);
+                Piece::for_shards(looks.iter().map(whole).sum(), shards)
+            }
+            _ => Piece::USUAL,
+        },
+    };
+    head.piece = args.piece.is_none().then_some(piece.seconds);
     // A limit on frames or a step cannot be divided.
     let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
     let found = if is_whole {
         Found::new()
     } else {
-        let (budget, piece) = (args.find_pairs * 60.0, args.piece);
+        let budget = args.find_pairs * 60.0;
         Finder { folder, head: &head, budget, piece, stage: &args.stage, quiet: args.quiet }.find(&looks)?
     };
-    let tasks = tasks(&head, looks, is_whole, args.piece, &found);
+    let tasks = tasks(&head, looks, is_whole, piece, &found);
     let finished = earlier.map(|plan| finished(folder, &plan)).transpose()?.unwrap_or_default();
     let total: f64 = tasks.iter().map(|(_, task)| task.cost).sum();
     let wanted = wanted_shards(args, total);
-    let worth =
-        bundle::WORTH.min(args.piece.unwrap_or(cost::PIECE)).min(total / wanted as f64 / BUNDLES_PER_SHARD);
+    let worth = bundle::WORTH.min(piece.seconds).min(total / wanted as f64 / BUNDLES_PER_SHARD);
     let mut bundles = bundle::bundles(tasks, finished, worth);
     let costs: Vec<f64> = bundles.iter().map(Bundle::cost).collect();
     // A shard without work would still be started.
@@ -294,13 +306,7 @@ impl Look {
 }
 
 /// The tasks of all pairs with their keys, in the order of the list. Rows that ask for the same share theirs.
-fn tasks(
-    head: &Head,
-    looks: Vec<Look>,
-    is_whole: bool,
-    piece: Option<f64>,
-    found: &Found,
-) -> Vec<(String, Task)> {
+fn tasks(head: &Head, looks: Vec<Look>, is_whole: bool, piece: Piece, found: &Found) -> Vec<(String, Task)> {
     let mut tasks: Vec<(String, Task)> = Vec::with_capacity(looks.len());
     let mut known: HashMap<String, usize> = HashMap::new();
     for (row, look) in looks.into_iter().enumerate() {
