@@ -5,10 +5,7 @@ use std::ops::Range;
 use visus_video::{Format, Plane, Sample};
 
 use super::layout::{Layout, part};
-use super::scalar::{
-    GroupColumns, add_high_pass, first_difference, first_group_difference, second_difference,
-    second_group_difference, squared_error,
-};
+use super::scalar::{BlockRow, GroupColumns, HighPass, first_group_difference, second_group_difference};
 use super::weights::{TINY_BLOCK, smooth, weight};
 
 /// Blocks above HD whose active part ends before this column of theirs have no spatial activity. That is what FFmpeg's
@@ -39,7 +36,7 @@ pub struct Measure {
     /// Of all blocks.
     errors: Vec<u64>,
     /// Spatial activity of the columns in one row of blocks.
-    activity: Vec<u32>,
+    activity: HighPass,
     groups: GroupColumns,
 }
 
@@ -60,7 +57,7 @@ impl Measure {
             spatial: sums(),
             temporal: sums(),
             errors: vec![0; layout.columns * layout.rows],
-            activity: vec![0; layout.width],
+            activity: HighPass::new(layout.width),
             groups: GroupColumns::new(layout.width),
         }
     }
@@ -135,13 +132,14 @@ impl Measure {
                 self.add_grouped_row(source, y);
             }
         } else {
-            self.activity.fill(0);
+            self.activity.clear();
             for y in down {
                 let [above, row, below] = [y - 1, y, y + 1].map(|y| source.row(y));
-                add_high_pass(above, row, below, &mut self.activity);
+                self.activity.add(above, row, below);
             }
+            let activity = self.activity.sums();
             for (column, sum) in self.spatial.iter_mut().enumerate() {
-                for activity in &self.activity[self.layout.active_across(column)] {
+                for activity in &activity[self.layout.active_across(column)] {
                     *sum += u64::from(*activity);
                 }
             }
@@ -169,17 +167,23 @@ impl Measure {
         down: Range<usize>,
     ) {
         self.temporal.fill(0);
-        let step = if self.layout.grouped { 2 } else { 1 };
-        for y in down.step_by(step) {
-            for (across, sum) in self.across[0].iter().zip(&mut self.temporal) {
-                let across = across.clone();
-                let change = if self.layout.grouped {
-                    grouped_change(source, history, y, across)
-                } else {
-                    plain_change(source, history, y, across)
-                };
-                *sum += TEMPORAL_GAIN * change;
+        if self.layout.grouped {
+            for y in down.step_by(2) {
+                for (across, sum) in self.across[0].iter().zip(&mut self.temporal) {
+                    *sum += grouped_change(source, history, y, across.clone());
+                }
             }
+        } else {
+            let blocks = BlockRow { down, across: &self.across[0] };
+            match history.earlier {
+                None => blocks.add_first_differences([source, history.before], &mut self.temporal),
+                Some(earlier) => {
+                    blocks.add_second_differences([source, history.before, earlier], &mut self.temporal);
+                }
+            }
+        }
+        for sum in &mut self.temporal {
+            *sum *= TEMPORAL_GAIN;
         }
     }
 
@@ -188,11 +192,7 @@ impl Measure {
     #[inline(always)]
     pub fn error<T: Sample>(&mut self, plane: usize, source: Plane<'_, T>, distorted: Plane<'_, T>) -> f64 {
         if self.layout.block == 0 {
-            let mut sum = 0;
-            for y in 0..source.height() {
-                sum += squared_error(source.row(y), distorted.row(y));
-            }
-            return (sum as f64).sqrt();
+            return (squared_error(source, distorted, 0..source.height()) as f64).sqrt();
         }
         let (block, columns) = (self.block_height(plane), self.layout.columns);
         let mut errors = std::mem::take(&mut self.errors);
@@ -229,30 +229,20 @@ impl Measure {
         kind: usize,
         errors: &mut [u64],
     ) {
-        for y in down {
-            let (source, distorted) = (source.row(y), distorted.row(y));
-            for (across, sum) in self.across[kind].iter().zip(&mut *errors) {
-                *sum += squared_error(&source[across.clone()], &distorted[across.clone()]);
-            }
-        }
+        BlockRow { down, across: &self.across[kind] }.add_squared_errors([source, distorted], errors);
     }
 }
 
+/// The sum of squared errors of whole rows, as one block.
 #[inline(always)]
-fn plain_change<'a, T: Sample>(
-    source: Plane<'a, T>,
-    history: &History<'a, T>,
-    y: usize,
-    across: Range<usize>,
-) -> u64 {
-    let part = |plane: Plane<'a, T>| &plane.row(y)[across.clone()];
-    match history.earlier {
-        None => first_difference(part(source), part(history.before)),
-        Some(earlier) => second_difference(part(source), part(history.before), part(earlier)),
-    }
+pub fn squared_error<T: Sample>(source: Plane<'_, T>, distorted: Plane<'_, T>, down: Range<usize>) -> u64 {
+    let mut sum = [0];
+    let across = [Range { start: 0, end: source.width() }];
+    BlockRow { down, across: &across }.add_squared_errors([source, distorted], &mut sum);
+    sum[0]
 }
 
-/// The same for the groups that begin in row `y`. Below the picture its last row is repeated.
+/// What changes in the groups that begin in row `y`. Below the picture its last row is repeated.
 #[inline(always)]
 fn grouped_change<'a, T: Sample>(
     source: Plane<'a, T>,

@@ -6,8 +6,7 @@ use std::ops::Range;
 use visus_video::{Plane, Sample};
 
 use super::layout::part;
-use super::measure::{History, Measure};
-use super::scalar::squared_error;
+use super::measure::{History, Measure, squared_error};
 use crate::simd::Target;
 use crate::{Spread, bands};
 
@@ -80,7 +79,7 @@ impl Measure {
     ) -> f64 {
         if self.layout().block == 0 {
             let sum: u64 = bands::sum(source.height(), ROWS, hands.spread, |rows| {
-                rows.map(|y| squared_error(source.row(y), distorted.row(y))).sum()
+                squared_error(source, distorted, rows)
             });
             return (sum as f64).sqrt();
         }
