@@ -9,7 +9,7 @@
 //! next to the window would mostly fill and empty it.
 
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use visus_video::PlaneView;
 
@@ -112,8 +112,7 @@ impl Shared {
                 *lock(&failed) = result;
             }
         });
-        let result = *lock(&failed);
-        result
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Finds the runs of a later scale.
