@@ -44,6 +44,9 @@ pub struct Loader {
 /// A row is handed on after as many more as its mask waits for, and the one that the last of these is compared with.
 const RING: usize = MASK_DELAY + 2;
 
+/// Rows that are read after as many more are asked for in advance.
+const AHEAD: usize = 3;
+
 /// For each column and row the nearest one of the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Resampling {
@@ -174,7 +177,8 @@ impl Loader {
     fn next_row<T: Sample>(&mut self, plane: Plane<'_, T>, y: usize) -> Result<(), AbovePeak> {
         let last = y + 1 == self.geometry.height;
         if self.sums_bytes() && !last {
-            sum_rows(plane.row(y), plane.row(y + 1), &mut self.rows[y % RING]);
+            let soon = plane.row((y + AHEAD).min(self.geometry.height - 1));
+            sum_rows(plane.row(y), plane.row(y + 1), soon, &mut self.rows[y % RING]);
             return Ok(());
         }
         if self.sums_bytes() {
