@@ -35,7 +35,7 @@ impl<'a, T: Iterator<Item = &'a [f32]> + Clone> Parts<'a> for T {}
 
 /// A sum of positive values, the smallest one in it, and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sum {
+pub struct Sum {
     total: f64,
     smallest: f32,
     count: usize,
@@ -46,15 +46,17 @@ impl Pooling {
         Self { coarse: vec![0; BINS], fine: vec![0; 1 << FINE_BITS], plane: Vec::new() }
     }
 
-    /// The mean of the `count` largest strengths of a picture of this size. Its bands tell theirs; all others are 0.
+    /// The mean of the `count` largest strengths of a picture of this size. Its bands tell theirs, of which `all` is the sum; all
+    /// others are 0.
     #[inline(always)]
     pub fn mean_of_largest(
         &mut self,
         bands: &[Strengths],
+        all: Sum,
         (width, height): (usize, usize),
         count: usize,
     ) -> f64 {
-        let total = self.sum_of_largest(bands.iter().map(Strengths::values), count);
+        let total = self.sum_of_largest(bands.iter().map(Strengths::values), all, count);
         let total = total.unwrap_or_else(|| {
             self.plane.clear();
             self.plane.resize(width * height, 0.0);
@@ -64,11 +66,11 @@ impl Pooling {
         total / count as f64
     }
 
-    /// The sum of the `count` largest values, or of all positive ones if they are fewer. `None` if it may need
-    /// rounding: then it depends on the order.
+    /// The sum of the `count` largest values, or the sum of all if they are fewer. `None` if it may need rounding: then it
+    /// depends on the order.
     #[inline(always)]
-    pub fn sum_of_largest<'a>(&mut self, parts: impl Parts<'a>, count: usize) -> Option<f64> {
-        let mut sum = Sum::of_values_above(parts.clone(), 0.0);
+    pub fn sum_of_largest<'a>(&mut self, parts: impl Parts<'a>, all: Sum, count: usize) -> Option<f64> {
+        let mut sum = all;
         if sum.count > count {
             let floor = self.nth_largest(parts.clone(), count);
             sum = Sum::of_values_above(parts, floor);
@@ -92,6 +94,23 @@ impl Pooling {
 }
 
 impl Sum {
+    const NOTHING: Self = Self { total: 0.0, smallest: f32::INFINITY, count: 0 };
+
+    /// The sum of all positive values.
+    #[inline(always)]
+    pub fn of(values: &[f32]) -> Self {
+        Self::of_values_above(std::iter::once(values), 0.0)
+    }
+
+    /// The sum of sums. It is rounded in another way than if all values were added up, which is as good: see [`is_exact`].
+    pub fn join(sums: impl Iterator<Item = Self>) -> Self {
+        sums.fold(Self::NOTHING, |one, two| Self {
+            total: one.total + two.total,
+            smallest: one.smallest.min(two.smallest),
+            count: one.count + two.count,
+        })
+    }
+
     #[inline(always)]
     fn of_values_above<'a>(parts: impl Parts<'a>, floor: f32) -> Self {
         let (mut totals, mut smallest, mut counts) = ([0.0; LANES], [f32::INFINITY; LANES], [0; LANES]);

@@ -6,7 +6,7 @@ use super::filter::{Filter, Planes};
 use super::geometry::{Geometry, half};
 use super::loader::{AbovePeak, Loader};
 use super::measure::Measure;
-use super::pooling::Pooling;
+use super::pooling::{Pooling, Sum};
 use super::scalar::strengths::Strengths;
 use super::shared::Shared;
 use super::steps::Steps;
@@ -116,7 +116,8 @@ impl Scorer {
             let ((width, height), runs) = (self.sizes[scale], self.filter.runs());
             self.strengths.clear();
             measure.add_rows(width, 0..height, |y| runs.row(y), &self.steps, &mut self.strengths);
-            *mean = self.pool(scale, std::slice::from_ref(&self.strengths), pooling);
+            let all = Sum::of(self.strengths.values());
+            *mean = self.pool(scale, std::slice::from_ref(&self.strengths), all, pooling);
         }
         Ok(means)
     }
@@ -152,11 +153,11 @@ impl Scorer {
         }
     }
 
-    /// The mean strength of the share of pixels that counts, of a scale that was measured in bands. Pixels outside of the runs
-    /// have none.
+    /// The mean strength of the share of pixels that counts, of a scale that was measured in bands, with the sum of `all` its
+    /// strengths. Pixels outside of the runs have none.
     #[inline(always)]
-    pub fn pool(&self, scale: usize, bands: &[Strengths], pooling: &mut Pooling) -> f64 {
+    pub fn pool(&self, scale: usize, bands: &[Strengths], all: Sum, pooling: &mut Pooling) -> f64 {
         let (width, height) = self.sizes[scale];
-        pooling.mean_of_largest(bands, (width, height), strongest_count(self.share, width * height))
+        pooling.mean_of_largest(bands, all, (width, height), strongest_count(self.share, width * height))
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Then all scales are measured at once, which leaves one time to wait for the last thread instead of five. A band of rows
 //! has a histogram of its own. It begins with the rows of the first window and is emptied in the end, so a band that is short
-//! next to the window would mostly fill and empty it.
+//! next to the window would mostly fill and empty it. Bands hold about as many runs each, since runs are what takes time.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use visus_video::PlaneView;
 use super::filter::{Filter, NextRows, Planes};
 use super::geometry::half;
 use super::loader::{AbovePeak, Loader};
-use super::pooling::Pooling;
+use super::pooling::{Pooling, Sum};
 use super::scalar::runs::Run;
 use super::scalar::strengths::Strengths;
 use super::scorer::{SCALE_WEIGHTS, Scorer};
@@ -27,10 +27,10 @@ use crate::simd::Target;
 const SCALES: usize = SCALE_WEIGHTS.len();
 /// Rows of a band that is filtered: in the first scale up to ten more are converted.
 const LEAST_ROWS: usize = 32;
-/// Windows that a measured band is high at least.
-const LEAST_WINDOWS: usize = 2;
 /// Bands of a scale for each thread.
 const PIECES: usize = 2;
+/// As many runs as a row takes the time of, besides its own ones.
+const RUNS_OF_ROW: usize = 4;
 
 /// Scratch that is kept from picture to picture.
 #[derive(Debug, Default)]
@@ -46,6 +46,13 @@ struct ScaleRuns {
     /// Rows of each band but the last.
     length: usize,
     bands: Vec<Filter>,
+}
+
+/// The strengths in the bands of a scale, and the sum of each.
+#[derive(Debug, Default)]
+struct Measured {
+    strengths: Vec<Strengths>,
+    sums: Vec<Sum>,
 }
 
 /// A band of a scale, and where its rows of the next one go.
@@ -66,16 +73,19 @@ impl Shared {
     ) -> Result<[f64; SCALES], AbovePeak> {
         self.filter_first(scorer, luma, spread)?;
         (1..SCALES).for_each(|scale| self.filter_next(scorer, scale, spread));
-        let strengths = self.measure(scorer, spread);
+        let measured = self.measure(scorer, spread);
         let means = bands::map(SCALES, spread, |scale| {
+            let Measured { strengths, sums } = &measured[scale];
+            let all = Sum::join(sums.iter().copied());
             scorer.poolings.with(Pooling::new, |pooling| {
                 scorer.target.run(
                     #[inline(always)]
-                    || scorer.pool(scale, &strengths[scale], pooling),
+                    || scorer.pool(scale, strengths, all, pooling),
                 )
             })
         });
-        strengths.into_iter().flatten().for_each(|strengths| self.strengths.put_back(strengths));
+        let strengths = measured.into_iter().flat_map(|scale| scale.strengths);
+        strengths.for_each(|strengths| self.strengths.put_back(strengths));
         Ok(std::array::from_fn(|scale| means[scale]))
     }
 
@@ -135,11 +145,11 @@ impl Shared {
     }
 
     /// The strengths in all scales, band by band. The largest scales come first, so that small ones fill what time is left.
-    fn measure(&self, scorer: &Scorer, spread: &dyn Spread) -> [Vec<Strengths>; SCALES] {
+    fn measure(&self, scorer: &Scorer, spread: &dyn Spread) -> [Measured; SCALES] {
         let mut pieces = Vec::new();
         for (scale, (_, height)) in scorer.sizes.into_iter().enumerate() {
-            let least = least_rows(LEAST_WINDOWS * scorer.window, height, spread);
-            pieces.extend(bands::bands(height, 1, least, spread).into_iter().map(|rows| (scale, rows)));
+            let bands = self.scales[scale].even_bands(height, scorer.window, spread);
+            pieces.extend(bands.into_iter().map(|rows| (scale, rows)));
         }
         let found = bands::map(pieces.len(), spread, |piece| {
             let (scale, rows) = pieces[piece].clone();
@@ -147,15 +157,21 @@ impl Shared {
             let mut strengths = self.strengths.take(|| Strengths::new(0, 0));
             strengths.clear();
             let (width, runs) = (scorer.sizes[scale].0, &self.scales[scale]);
-            scorer.target.run(
+            let sum = scorer.target.run(
                 #[inline(always)]
-                || measure.add_rows(width, rows, |y| runs.row(y), &scorer.steps, &mut strengths),
+                || {
+                    measure.add_rows(width, rows, |y| runs.row(y), &scorer.steps, &mut strengths);
+                    Sum::of(strengths.values())
+                },
             );
             scorer.measures.put_back(measure);
-            strengths
+            (strengths, sum)
         });
-        let mut scales: [Vec<Strengths>; SCALES] = Default::default();
-        pieces.iter().zip(found).for_each(|((scale, _), strengths)| scales[*scale].push(strengths));
+        let mut scales: [Measured; SCALES] = Default::default();
+        for ((scale, _), (strengths, sum)) in pieces.iter().zip(found) {
+            scales[*scale].strengths.push(strengths);
+            scales[*scale].sums.push(sum);
+        }
         scales
     }
 }
@@ -168,7 +184,8 @@ impl ScaleRuns {
         next: &'a mut Planes,
         spread: &dyn Spread,
     ) -> Vec<Band<'a>> {
-        let rows = bands::bands(height, 2, least_rows(LEAST_ROWS, height, spread), spread);
+        let least = LEAST_ROWS.max(height.div_ceil(PIECES * spread.width()));
+        let rows = bands::bands(height, 2, least, spread);
         self.length = rows.first().map_or(1, ExactSizeIterator::len);
         self.bands.resize_with(rows.len(), || Filter::new(width, self.length));
         let halves: Vec<_> = rows.iter().map(|rows| half(rows.start)..half(rows.end)).collect();
@@ -177,6 +194,23 @@ impl ScaleRuns {
         let next = images.into_iter().zip(masks).map(|((_, image), (_, mask))| NextRows { image, mask });
         let bands = rows.into_iter().zip(&mut self.bands).zip(next);
         bands.map(|((rows, filter), next)| Band { rows, filter, next }).collect()
+    }
+
+    /// Bands of rows with about as many runs each, none of them less high than a window.
+    fn even_bands(&self, height: usize, window: usize, spread: &dyn Spread) -> Vec<Range<usize>> {
+        let runs: usize = self.bands.iter().map(|band| band.runs().len()).sum();
+        let count = (PIECES * spread.width()).min(height / window).max(1);
+        let share = (runs + RUNS_OF_ROW * height).div_ceil(count);
+        let (mut bands, mut start, mut held) = (Vec::new(), 0, 0);
+        for end in 1..=height {
+            held += RUNS_OF_ROW + self.row(end - 1).len();
+            let is_full = held >= share && end - start >= window && height - end >= window;
+            if is_full || end == height {
+                bands.push(start..end);
+                (start, held) = (end, 0);
+            }
+        }
+        bands
     }
 
     /// The runs of row `y`; rows below the picture are empty.
@@ -196,9 +230,4 @@ fn check(loader: &Loader, target: Target, luma: PlaneView<'_>, spread: &dyn Spre
         )
     });
     results.into_iter().collect()
-}
-
-/// The least rows of a band, so that there are no more than [`PIECES`] for each thread.
-fn least_rows(least: usize, rows: usize, spread: &dyn Spread) -> usize {
-    least.max(rows.div_ceil(PIECES * spread.width()))
 }

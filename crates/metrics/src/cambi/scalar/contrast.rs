@@ -79,11 +79,8 @@ impl<'a> Contrast<'a> {
         let mut strongest = [0.0f32; GROUP];
         let middle = lanes.around.len() / 2;
         let own = lanes.row(middle);
-        let mut left = self.steps.active()[usize::from(level)];
-        if lanes.around.len() == USUAL {
-            left &= lanes.occupied_steps();
-        }
-        for (size, weight) in sizes_and_weights(left) {
+        let active = self.steps.active()[usize::from(level)];
+        for (size, weight) in sizes_and_weights(active & lanes.occupied_steps()) {
             let (above, below) = (lanes.row(middle + size), lanes.row(middle - size));
             // Counts fit 15 bits, of which there is a signed maximum everywhere.
             let mut other = [0; GROUP];
@@ -122,9 +119,20 @@ impl<'a> Lanes<'a> {
     /// Bit `d` says whether any of these windows holds a level `d + 1` away.
     #[inline(always)]
     fn occupied_steps(&self) -> u32 {
+        match self.around.len() / 2 {
+            // The same with a number that the compiler knows.
+            4 => self.occupied_up_to(4),
+            largest => self.occupied_up_to(largest),
+        }
+    }
+
+    /// All steps are looked at before one is measured: which of them occur cannot be guessed, so that a branch for each would
+    /// cost more.
+    #[inline(always)]
+    fn occupied_up_to(&self, largest: usize) -> u32 {
         let mut steps = 0;
-        for size in 1..=USUAL / 2 {
-            let (above, below) = (self.row(USUAL / 2 + size), self.row(USUAL / 2 - size));
+        for size in 1..=largest {
+            let (above, below) = (self.row(largest + size), self.row(largest - size));
             let mut any = [0; GROUP];
             for lane in 0..GROUP {
                 any[lane] = above[lane] | below[lane];
