@@ -23,7 +23,9 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
-            let avx2 = has!("avx2") && has!("fma") && has!("bmi2");
+            // Whatever has AVX2 counts bits as well.
+            let bits = has!("bmi1") && has!("bmi2") && has!("popcnt");
+            let avx2 = has!("avx2") && has!("fma") && bits;
             let wide = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
             if avx2 && wide && has!("avx512vnni") {
                 return Self::Avx512;

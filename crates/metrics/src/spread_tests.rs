@@ -22,6 +22,7 @@ const SPLIT: &[&str] = &[
     "float_vif",
     "float_adm",
     "float_motion",
+    "cambi",
 ];
 
 fn clip(format: Format) -> Vec<(Frame, Frame)> {

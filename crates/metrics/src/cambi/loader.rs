@@ -4,6 +4,7 @@
 //! handed on as soon as its mask is known, while it is still in the cache.
 
 use std::mem;
+use std::ops::Range;
 
 use visus_video::{Plane, PlaneView, Sample};
 
@@ -43,6 +44,9 @@ pub struct Loader {
 /// A row is handed on after as many more as its mask waits for, and the one that the last of these is compared with.
 const RING: usize = MASK_DELAY + 2;
 
+/// Rows that are read after as many more are asked for in advance.
+const AHEAD: usize = 3;
+
 /// For each column and row the nearest one of the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Resampling {
@@ -70,41 +74,64 @@ impl Loader {
         }
     }
 
-    /// Hands on the rows of the first scale, each with its mask.
+    /// Whether the picture is scored at another size. Then [`Loader::load`] does not look at all of its rows.
+    pub fn is_resampling(&self) -> bool {
+        self.resampling.is_some()
+    }
+
+    /// Looks for samples that are too large.
+    #[inline(always)]
+    pub fn check_rows(&self, plane: PlaneView<'_>, mut rows: Range<usize>) -> Result<(), AbovePeak> {
+        match plane {
+            PlaneView::U8(plane) => rows.try_for_each(|y| self.check(plane.row(y))),
+            PlaneView::U16(plane) => rows.try_for_each(|y| self.check(plane.row(y))),
+        }
+    }
+
+    /// Hands on rows of the first scale, each with its mask.
     #[inline(always)]
     pub fn load(
         &mut self,
         plane: PlaneView<'_>,
+        rows: Range<usize>,
         mut out: impl FnMut(&[u16], &[u8]),
     ) -> Result<(), AbovePeak> {
+        let rows = self.unscaled(rows);
         match plane {
-            PlaneView::U8(plane) => self.load_samples(plane, &mut out),
-            PlaneView::U16(plane) => self.load_samples(plane, &mut out),
+            PlaneView::U8(plane) => self.load_samples(plane, rows, &mut out),
+            PlaneView::U16(plane) => self.load_samples(plane, rows, &mut out),
         }
     }
 
+    /// The rows that these are every second of, if the picture is halved.
+    fn unscaled(&self, rows: Range<usize>) -> Range<usize> {
+        let height = self.geometry.height;
+        if self.geometry.halved { 2 * rows.start..(2 * rows.end).min(height) } else { rows }
+    }
+
+    /// The mask of the first row needs rows above it, that of the last one rows below it.
     #[inline(always)]
     fn load_samples<T: Sample>(
         &mut self,
         plane: Plane<'_, T>,
+        rows: Range<usize>,
         out: &mut impl FnMut(&[u16], &[u8]),
     ) -> Result<(), AbovePeak> {
-        if self.resampling.is_some() {
-            plane.rows().try_for_each(|row| self.check(row))?;
-        }
+        let first = rows.start.saturating_sub(MASK_DELAY);
         self.flat_sums.start();
         if self.undither && !self.sums_bytes() {
-            self.convert_ahead(plane, 0)?;
+            self.convert_ahead(plane, first)?;
         }
-        let height = self.geometry.height;
-        for y in 0..=height + MASK_DELAY {
-            if y < height {
+        for y in first..=rows.end + MASK_DELAY {
+            if y < self.geometry.height {
                 self.next_row(plane, y)?;
             }
-            let Some(above) = y.checked_sub(1) else { continue };
-            self.push_flags(above);
-            if let Some(known) = above.checked_sub(MASK_DELAY) {
-                self.hand_on(known, out);
+            if y == first {
+                continue;
+            }
+            self.push_flags(y - 1);
+            if y > rows.start + MASK_DELAY {
+                self.hand_on(y - 1 - MASK_DELAY, out);
             }
         }
         Ok(())
@@ -150,7 +177,8 @@ impl Loader {
     fn next_row<T: Sample>(&mut self, plane: Plane<'_, T>, y: usize) -> Result<(), AbovePeak> {
         let last = y + 1 == self.geometry.height;
         if self.sums_bytes() && !last {
-            sum_rows(plane.row(y), plane.row(y + 1), &mut self.rows[y % RING]);
+            let soon = plane.row((y + AHEAD).min(self.geometry.height - 1));
+            sum_rows(plane.row(y), plane.row(y + 1), soon, &mut self.rows[y % RING]);
             return Ok(());
         }
         if self.sums_bytes() {

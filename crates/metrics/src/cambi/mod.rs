@@ -7,8 +7,9 @@
 //! Described in P. Tandon et al., "CAMBI: Contrast-aware Multiscale Banding Index", PCS 2021.
 //!
 //! The path of a picture: [`loader`] converts it and finds the mask, [`filter`] makes runs of equal pixels and the next
-//! scale of it, [`scorer`] goes through the scales with the kernels in [`scalar`], [`pooling`] makes one number of each scale. [`luminance`] and [`steps`] say what can be seen,
-//! [`geometry`] what the options and the picture's size ask for.
+//! scale of it, [`measure`] finds the strength of banding with the kernels in [`scalar`], [`pooling`] makes one number of
+//! each scale. [`scorer`] goes through the scales, or [`shared`] where a picture has several threads. [`luminance`] and
+//! [`steps`] say what can be seen, [`geometry`] what the options and the picture's size ask for.
 //!
 //! Where libvmaf leaves the picture, the result here is the one that its definition gives. Windows more than twice as
 //! high or wide as a scale (sides in a ratio of more than 10 to 1): libvmaf crashes or counts columns that an earlier
@@ -20,9 +21,11 @@ mod filter;
 mod geometry;
 mod loader;
 mod luminance;
+mod measure;
 mod pooling;
 mod scalar;
 mod scorer;
+mod shared;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -231,13 +234,13 @@ impl Extractor for CambiExtractor {
         &mut self,
         window: &Window<'_>,
         raw: &mut [f64],
-        _spread: &dyn Spread,
+        spread: &dyn Spread,
     ) -> Result<(), MetricError> {
         let failed = |error| above_peak(window.index, error);
-        let distorted = self.distorted.score(window.current.distorted.plane(0)).map_err(failed)?;
+        let distorted = self.distorted.score(window.current.distorted.plane(0), spread).map_err(failed)?;
         raw[0] = distorted.min(self.max);
         if let Some(scorer) = &mut self.source {
-            let source = scorer.score(window.current.reference.plane(0)).map_err(failed)?;
+            let source = scorer.score(window.current.reference.plane(0), spread).map_err(failed)?;
             raw[1] = source.min(self.max);
             raw[2] = (distorted - source).max(0.0).min(self.max);
         }

@@ -4,6 +4,8 @@
 //! leaves them. As long as such a sum needs no rounding its order does not matter, and the values can be selected by
 //! counting. Only sums that may be rounded are made in libvmaf's way; that takes large pictures full of strong banding.
 
+use super::scalar::strengths::Strengths;
+
 /// Strengths are 0, or lie between 0.5 and 2^14: a pair of counts `p`, `q` of at least 1 gives `p * q / (p + q)`.
 const SMALLEST: f32 = 0.5;
 const LIMIT: f32 = 16384.0;
@@ -22,11 +24,18 @@ const LANES: usize = 8;
 pub struct Pooling {
     coarse: Vec<u32>,
     fine: Vec<u32>,
+    /// The strength at every pixel; empty until it is needed.
+    plane: Vec<f32>,
 }
+
+/// Values in several slices.
+pub trait Parts<'a>: Iterator<Item = &'a [f32]> + Clone {}
+
+impl<'a, T: Iterator<Item = &'a [f32]> + Clone> Parts<'a> for T {}
 
 /// A sum of positive values, the smallest one in it, and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sum {
+pub struct Sum {
     total: f64,
     smallest: f32,
     count: usize,
@@ -34,17 +43,37 @@ struct Sum {
 
 impl Pooling {
     pub fn new() -> Self {
-        Self { coarse: vec![0; BINS], fine: vec![0; 1 << FINE_BITS] }
+        Self { coarse: vec![0; BINS], fine: vec![0; 1 << FINE_BITS], plane: Vec::new() }
     }
 
-    /// The sum of the `count` largest values, or of all positive ones if they are fewer. `None` if it may need
-    /// rounding: then it depends on the order.
+    /// The mean of the `count` largest strengths of a picture of this size. Its bands tell theirs, of which `all` is the sum; all
+    /// others are 0.
     #[inline(always)]
-    pub fn sum_of_largest(&mut self, values: &[f32], count: usize) -> Option<f64> {
-        let mut sum = Sum::of_values_above(values, 0.0);
+    pub fn mean_of_largest(
+        &mut self,
+        bands: &[Strengths],
+        all: Sum,
+        (width, height): (usize, usize),
+        count: usize,
+    ) -> f64 {
+        let total = self.sum_of_largest(bands.iter().map(Strengths::values), all, count);
+        let total = total.unwrap_or_else(|| {
+            self.plane.clear();
+            self.plane.resize(width * height, 0.0);
+            bands.iter().for_each(|band| band.spread(width, &mut self.plane));
+            ordered_sum(&mut self.plane, count)
+        });
+        total / count as f64
+    }
+
+    /// The sum of the `count` largest values, or the sum of all if they are fewer. `None` if it may need rounding: then it
+    /// depends on the order.
+    #[inline(always)]
+    pub fn sum_of_largest<'a>(&mut self, parts: impl Parts<'a>, all: Sum, count: usize) -> Option<f64> {
+        let mut sum = all;
         if sum.count > count {
-            let floor = self.nth_largest(values, count);
-            sum = Sum::of_values_above(values, floor);
+            let floor = self.nth_largest(parts.clone(), count);
+            sum = Sum::of_values_above(parts, floor);
             sum.repeat(floor, count - sum.count);
         }
         sum.is_exact().then_some(sum.total)
@@ -52,12 +81,12 @@ impl Pooling {
 
     /// The value that `count - 1` values stand before. It must be positive.
     #[inline(always)]
-    fn nth_largest(&mut self, values: &[f32], count: usize) -> f32 {
+    fn nth_largest<'a>(&mut self, parts: impl Parts<'a>, count: usize) -> f32 {
         self.coarse.fill(0);
-        values.iter().for_each(|value| self.coarse[coarse_bin(*value)] += 1);
+        parts.clone().flatten().for_each(|value| self.coarse[coarse_bin(*value)] += 1);
         let (bin, left) = bin_of_nth(&self.coarse, count);
         self.fine.fill(0);
-        let same_bin = values.iter().filter(|value| coarse_bin(**value) == bin);
+        let same_bin = parts.flatten().filter(|value| coarse_bin(**value) == bin);
         same_bin.for_each(|value| self.fine[fine_bin(*value)] += 1);
         let (fine, _) = bin_of_nth(&self.fine, left);
         f32::from_bits((bin as u32 + FIRST_BIN) << FINE_BITS | fine as u32)
@@ -65,8 +94,25 @@ impl Pooling {
 }
 
 impl Sum {
+    const NOTHING: Self = Self { total: 0.0, smallest: f32::INFINITY, count: 0 };
+
+    /// The sum of all positive values.
     #[inline(always)]
-    fn of_values_above(values: &[f32], floor: f32) -> Self {
+    pub fn of(values: &[f32]) -> Self {
+        Self::of_values_above(std::iter::once(values), 0.0)
+    }
+
+    /// The sum of sums. It is rounded in another way than if all values were added up, which is as good: see [`is_exact`].
+    pub fn join(sums: impl Iterator<Item = Self>) -> Self {
+        sums.fold(Self::NOTHING, |one, two| Self {
+            total: one.total + two.total,
+            smallest: one.smallest.min(two.smallest),
+            count: one.count + two.count,
+        })
+    }
+
+    #[inline(always)]
+    fn of_values_above<'a>(parts: impl Parts<'a>, floor: f32) -> Self {
         let (mut totals, mut smallest, mut counts) = ([0.0; LANES], [f32::INFINITY; LANES], [0; LANES]);
         let mut add = |lane: usize, value: f32| {
             let above = value > floor;
@@ -75,14 +121,16 @@ impl Sum {
             let candidate = if above { value } else { f32::INFINITY };
             smallest[lane] = if candidate < smallest[lane] { candidate } else { smallest[lane] };
         };
-        let (chunks, rest) = values.as_chunks::<LANES>();
-        for chunk in chunks {
-            for lane in 0..LANES {
-                add(lane, chunk[lane]);
+        for values in parts {
+            let (chunks, rest) = values.as_chunks::<LANES>();
+            for chunk in chunks {
+                for lane in 0..LANES {
+                    add(lane, chunk[lane]);
+                }
             }
-        }
-        for value in rest {
-            add(0, *value);
+            for value in rest {
+                add(0, *value);
+            }
         }
         Self {
             total: totals.iter().sum(),

@@ -56,17 +56,16 @@ impl Steps {
     pub fn levels(&self) -> usize {
         self.active.len()
     }
+}
 
-    /// Steps that count from this level: pairs of size and weight.
-    #[inline(always)]
-    pub fn at(&self, level: u16) -> impl Iterator<Item = (usize, u16)> {
-        let mut left = self.active[usize::from(level)];
-        std::iter::from_fn(move || {
-            let index = (left != 0).then_some(left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some((index + 1, WEIGHTS[index]))
-        })
-    }
+/// Pairs of size and weight for bits that each stand for a step.
+#[inline(always)]
+pub fn sizes_and_weights(mut steps: u32) -> impl Iterator<Item = (usize, u16)> {
+    std::iter::from_fn(move || {
+        let index = (steps != 0).then_some(steps.trailing_zeros() as usize)?;
+        steps &= steps - 1;
+        Some((index + 1, WEIGHTS[index]))
+    })
 }
 
 /// The floor is compared with the sample raised by the number of steps and by the step itself, as libvmaf does.
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     fn sizes(steps: &Steps, level: u16) -> Vec<usize> {
-        steps.at(level).map(|(size, _)| size).collect()
+        sizes_and_weights(steps.active()[usize::from(level)]).map(|(size, _)| size).collect()
     }
 
     #[test]
@@ -92,7 +91,10 @@ mod tests {
         assert_eq!(sizes(&steps, 179), [2, 3, 4]);
         assert_eq!(sizes(&steps, 559), [4]);
         assert_eq!(sizes(&steps, 560), []);
-        assert_eq!(steps.at(0).map(|(_, weight)| weight).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(
+            sizes_and_weights(steps.active()[0]).map(|(_, weight)| weight).collect::<Vec<_>>(),
+            [1, 2, 3, 4]
+        );
     }
 
     #[test]

@@ -49,6 +49,18 @@ macro_rules! numbers {
 }
 numbers!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
+/// Asks for the cache line of a value that will be read soon, on machines where plain code can; beyond the end it does nothing.
+#[inline(always)]
+pub fn prefetch<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE belongs to every x86-64 processor.
+    unsafe {
+        x86::prefetch(values, at);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}
+
 /// Operations of a level that are an expression of intrinsics. Used in an `impl` for a proof that the level was detected.
 macro_rules! operations {
     ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {

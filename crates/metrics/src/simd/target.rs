@@ -58,13 +58,13 @@ impl Target {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi1,bmi2,popcnt")]
 fn avx512<R>(kernel: impl FnOnce() -> R) -> R {
     kernel()
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi2")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
 fn avx2<R>(kernel: impl FnOnce() -> R) -> R {
     kernel()
 }

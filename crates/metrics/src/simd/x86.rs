@@ -33,7 +33,7 @@ access!(load512, store512, __m512i, "avx512f", _mm512_loadu_si512, _mm512_storeu
 /// Asks for the cache line of a value that will be read soon; beyond the end it does nothing.
 #[inline]
 #[target_feature(enable = "sse")]
-pub fn prefetch<T: Number>(values: &[T], at: usize) {
+pub fn prefetch<T>(values: &[T], at: usize) {
     _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast());
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::super::steps::Steps;
+use super::super::steps::{Steps, sizes_and_weights};
 use super::histogram::{Counts, Histogram, TILE};
 use super::runs::Run;
 use super::strengths::{GROUP, Strengths};
@@ -79,15 +79,13 @@ impl<'a> Contrast<'a> {
         let mut strongest = [0.0f32; GROUP];
         let middle = lanes.around.len() / 2;
         let own = lanes.row(middle);
-        for (size, weight) in self.steps.at(level) {
+        let active = self.steps.active()[usize::from(level)];
+        for (size, weight) in sizes_and_weights(active & lanes.occupied_steps()) {
             let (above, below) = (lanes.row(middle + size), lanes.row(middle - size));
             // Counts fit 15 bits, of which there is a signed maximum everywhere.
             let mut other = [0; GROUP];
             for lane in 0..GROUP {
                 other[lane] = (above[lane] as i16).max(below[lane] as i16) as u16;
-            }
-            if other.iter().fold(0, |any, count| any | count) == 0 {
-                continue;
             }
             for lane in 0..GROUP {
                 // The product of three whole numbers, rounded once: two of them fit a single without rounding.
@@ -116,6 +114,32 @@ impl<'a> Lanes<'a> {
     fn new(histogram: &'a Histogram, run: &Run, group: usize) -> Self {
         let around = histogram.around(run.level, group * GROUP / TILE);
         Self { around, at: group * GROUP % TILE }
+    }
+
+    /// Bit `d` says whether any of these windows holds a level `d + 1` away.
+    #[inline(always)]
+    fn occupied_steps(&self) -> u32 {
+        match self.around.len() / 2 {
+            // The same with a number that the compiler knows.
+            4 => self.occupied_up_to(4),
+            largest => self.occupied_up_to(largest),
+        }
+    }
+
+    /// All steps are looked at before one is measured: which of them occur cannot be guessed, so that a branch for each would
+    /// cost more.
+    #[inline(always)]
+    fn occupied_up_to(&self, largest: usize) -> u32 {
+        let mut steps = 0;
+        for size in 1..=largest {
+            let (above, below) = (self.row(largest + size), self.row(largest - size));
+            let mut any = [0; GROUP];
+            for lane in 0..GROUP {
+                any[lane] = above[lane] | below[lane];
+            }
+            steps |= u32::from(any.iter().fold(0, |any, count| any | count) != 0) << (size - 1);
+        }
+        steps
     }
 
     #[inline(always)]

@@ -67,6 +67,11 @@ impl RunRows {
         self.ends.push(self.runs.len());
     }
 
+    /// How many there are in all rows.
+    pub fn len(&self) -> usize {
+        self.runs.len()
+    }
+
     /// The runs of row `y`; rows below the picture are empty.
     #[inline(always)]
     pub fn row(&self, y: usize) -> &[Run] {

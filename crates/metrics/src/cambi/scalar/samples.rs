@@ -3,6 +3,7 @@
 use visus_video::Sample;
 
 use super::spans::{SPAN, part, part_mut, spans};
+use crate::simd::prefetch;
 
 /// How samples become 10-bit ones: shifted up, or rounded and shifted down. From 12 bits on the largest samples round
 /// up to 1024, one more than 10 bits hold; they are left so.
@@ -65,11 +66,15 @@ pub fn average_rows(row: &mut [u16], below: &[u16]) {
 }
 
 /// [`average_rows`] for samples of 8 bits that become 10: the four that are taken times 4 are divided by 4 again.
+///
+/// `soon` is a row that will be read some rows later. Asking for it here and there keeps the row that is read from having to
+/// wait for memory.
 #[inline(always)]
-pub fn sum_rows<T: Sample>(row: &[T], below: &[T], out: &mut [u16]) {
+pub fn sum_rows<T: Sample>(row: &[T], below: &[T], soon: &[T], out: &mut [u16]) {
     let last = row.len() - 1;
     if let Some(spans) = spans(last) {
         for x in spans {
+            prefetch(soon, x);
             *part_mut(out, x) = sums::<T, SPAN>(row, below, x);
         }
     } else {
@@ -140,7 +145,7 @@ mod tests {
         let [mut truth, below] = converted;
         average_rows(&mut truth, &below);
         let mut found = [0; 70];
-        sum_rows(&rows[0], &rows[1], &mut found);
+        sum_rows(&rows[0], &rows[1], &rows[1], &mut found);
         assert_eq!(found, truth);
         assert!(ten.is_from_bytes() && !ToTenBits::from_depth(9).is_from_bytes());
     }

@@ -1,7 +1,9 @@
 //! Kernels against the naive truth on whole pictures.
 
+use std::iter::once;
+
 use super::super::loader::nearest;
-use super::super::pooling::{Pooling, ordered_sum};
+use super::super::pooling::{Pooling, Sum, ordered_sum};
 use super::super::scalar::contrast::{Contrast, Sieve};
 use super::super::scalar::histogram::Histogram;
 use super::super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
@@ -112,7 +114,7 @@ fn sums_of_the_largest() {
             let values = some_strengths(count, most, 11);
             let largest = ((count as f64 * share) as usize).max(1);
             let truth = naive::pooled(&values, share) * largest as f64;
-            let sum = Pooling::new().sum_of_largest(&values, largest).unwrap();
+            let sum = Pooling::new().sum_of_largest(once(&values[..]), Sum::of(&values), largest).unwrap();
             assert!((sum - truth).abs() <= truth * 1e-15, "{count} {most} {share}");
             assert_eq!(sum / largest as f64, naive::pooled(&values, share), "{count} {most} {share}");
             assert_eq!(ordered_sum(&mut values.clone(), largest), sum);
@@ -124,10 +126,16 @@ fn sums_of_the_largest() {
 fn sums_that_depend_on_the_order_are_left_to_the_ordered_sum() {
     let mut pooling = Pooling::new();
     let large = vec![9000.3f32; 70_000];
-    assert_eq!(pooling.sum_of_largest(&large, 70_000), Some(f64::from(9000.3f32) * 70_000.0));
+    assert_eq!(
+        pooling.sum_of_largest(once(&large[..]), Sum::of(&large), 70_000),
+        Some(f64::from(9000.3f32) * 70_000.0)
+    );
     let mixed: Vec<f32> = [0.6666667].into_iter().chain(large).collect();
-    assert_eq!(pooling.sum_of_largest(&mixed, 70_001), None);
-    assert!(pooling.sum_of_largest(&mixed, 70_000).is_some(), "the small one is not among the largest");
+    assert_eq!(pooling.sum_of_largest(once(&mixed[..]), Sum::of(&mixed), 70_001), None);
+    assert!(
+        pooling.sum_of_largest(once(&mixed[..]), Sum::of(&mixed), 70_000).is_some(),
+        "the small one is not among the largest"
+    );
 }
 
 /// Sums made by libvmaf's selection. Added from the largest to the smallest, the second one ends in 70.
@@ -140,10 +148,10 @@ fn the_order_of_large_sums() {
         (999_900, 0x41c91db9f6dbbe68),
         (1_000_000, 0x41c91db9f6dbbe67),
     ] {
-        assert_eq!(Pooling::new().sum_of_largest(&values, count), None);
+        assert_eq!(Pooling::new().sum_of_largest(once(&values[..]), Sum::of(&values), count), None);
         assert_eq!(ordered_sum(&mut values.clone(), count).to_bits(), bits, "{count}");
     }
-    let sum = Pooling::new().sum_of_largest(&values, 600_000).map(f64::to_bits);
+    let sum = Pooling::new().sum_of_largest(once(&values[..]), Sum::of(&values), 600_000).map(f64::to_bits);
     assert_eq!(sum, Some(0x41c51bb0cd9d3a00));
 }
 

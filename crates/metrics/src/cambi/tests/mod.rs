@@ -3,6 +3,7 @@
 mod kernels;
 mod naive;
 mod pictures;
+mod shared;
 
 use visus_video::{Chroma, Format, Frame};
 
