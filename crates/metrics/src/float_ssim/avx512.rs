@@ -30,9 +30,9 @@
 //! stays in a near cache until it is filtered down the columns. The sums of the ten windows that a batch leaves
 //! unfinished are kept for the next one.
 //!
-//! Roots, divisions and the running sums of a picture are chains in which each operation waits for the one before. They are
-//! spread over the filtering of the next cell ([`Meanwhile`]): every step of five rows also makes the terms of one row of the
-//! cell before and adds eight terms of the batch before, in the order of the pixels.
+//! Roots and divisions take their time and wait for each other. They are spread over the filtering of the next cell
+//! ([`Meanwhile`]): every step of five rows also makes the terms of one row of the cell before. The terms of a batch are added
+//! up at its end, many at a time ([`ordered`](crate::ordered)).
 //!
 //! # Registers
 //!
@@ -46,17 +46,16 @@ use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, SIGNALS, TAPS, Variances, WINDOW};
 use super::source::{Row, Source};
-use super::window::{Luminance, Sums};
+use super::sums::{Luminance, Sums, TermRows};
+use super::window::{BATCH, Comparison, OVERHANG};
 use crate::simd::avx512::Avx512;
 use crate::simd::{Number, OnMultipliers, x86};
 
-/// Rows that a batch adds, and rows of windows that it completes.
-const BATCH: usize = 4 * STEP;
-/// Rows that a signal is filtered down at a time. Over all signals of a cell there are as many steps as rows, and eight
-/// times as many pixels: each step also computes a row of terms and adds the terms of [`LANES`] pixels.
+/// Rows that a signal is filtered down at a time. Over all signals of a cell there are as many steps as rows: each step also
+/// computes a row of terms.
 const STEP: usize = SIGNALS;
 /// Windows that a batch leaves unfinished.
-const UNFINISHED: usize = TAPS - 1;
+const UNFINISHED: usize = OVERHANG;
 /// Cells of a stretch.
 const STRETCH: usize = 24;
 /// Samples under the windows of a stretch, and what vectors read beyond them.
@@ -85,108 +84,15 @@ pub struct Batches {
     along: Box<[[Cell; STRETCH]; BATCH]>,
     /// What the batch before has left of every cell.
     unfinished: Vec<Unfinished>,
-    terms: TermRows,
-    /// Those of the batch before, which are summed meanwhile.
-    before: TermRows,
 }
 
-/// The terms of all windows of a batch, row by row; zeros beyond the picture.
-#[derive(Debug)]
-struct TermRows {
-    stride: usize,
-    contrast: Vec<f64>,
-    structure: Vec<f64>,
-    luminance: Vec<f64>,
-}
-
-impl TermRows {
-    fn new(stride: usize) -> Self {
-        let terms = || vec![0.0; BATCH * stride];
-        Self { stride, contrast: terms(), structure: terms(), luminance: terms() }
-    }
-
-    /// Sets the contrast and the structure of eight pixels.
-    #[inline(always)]
-    fn set(&mut self, at: usize, variances: &Variances, deviations: &Lane<f32>) {
-        let (contrast, structure) = variances.contrast_structure(deviations);
-        self.contrast[at..][..LANES].copy_from_slice(&contrast);
-        self.structure[at..][..LANES].copy_from_slice(&structure);
-    }
-
-    #[inline(always)]
-    fn set_luminance(&mut self, at: usize, moments: &Cell) {
-        self.luminance[at..][..LANES].copy_from_slice(&scalar::luminance(moments));
-    }
-
-    /// Makes zeros of what lies beyond the picture.
-    fn cut(&mut self, columns: usize) {
-        for row in 0..BATCH {
-            let beyond = row * self.stride + columns..(row + 1) * self.stride;
-            self.contrast[beyond.clone()].fill(0.0);
-            self.structure[beyond].fill(0.0);
-        }
-    }
-
-    /// Adds what needs luminance: itself, and its product with the others.
-    fn add_luminance(&self, rows: Range<usize>, columns: usize, sums: &mut Sums) {
-        for at in rows.flat_map(|row| row * self.stride..row * self.stride + columns) {
-            sums.ssim += self.luminance[at] * self.contrast[at] * self.structure[at];
-            sums.luminance += self.luminance[at];
-        }
-    }
-}
-
-/// Terms that are still to be added, in the order of the pixels. A sum waits for the one before it, so the additions are
-/// spread over other work.
-struct Pending<'a> {
-    contrast: &'a [f64],
-    structure: &'a [f64],
-    sums: Sums,
-}
-
-impl<'a> Pending<'a> {
-    /// The terms of these rows, on top of the sums so far.
-    fn new(terms: &'a TermRows, rows: Range<usize>, sums: Sums) -> Self {
-        let all = rows.start * terms.stride..rows.end * terms.stride;
-        Self { contrast: &terms.contrast[all.clone()], structure: &terms.structure[all], sums }
-    }
-
-    /// The next terms of contrast and structure; zeros, which change no sum, if there are not that many.
-    #[inline(always)]
-    fn take(&mut self) -> (&'a Lane<f64>, &'a Lane<f64>) {
-        let next = (self.contrast.split_first_chunk(), self.structure.split_first_chunk());
-        let (Some((contrast, contrast_rest)), Some((structure, structure_rest))) = next else {
-            return (&[0.0; LANES], &[0.0; LANES]);
-        };
-        (self.contrast, self.structure) = (contrast_rest, structure_rest);
-        (contrast, structure)
-    }
-
-    #[inline(always)]
-    fn add_next(&mut self) {
-        let (contrast, structure) = self.take();
-        for lane in 0..LANES {
-            self.sums.contrast += contrast[lane];
-            self.sums.structure += structure[lane];
-        }
-    }
-
-    fn finish(mut self) -> Sums {
-        for (contrast, structure) in self.contrast.iter().zip(self.structure) {
-            self.sums.contrast += contrast;
-            self.sums.structure += structure;
-        }
-        self.sums
-    }
-}
-
-/// What is spread over the filtering of a cell: roots, divisions and sums wait for each other.
+/// What is spread over the filtering of a cell: roots and divisions, which wait for each other.
 struct Meanwhile<'a> {
-    pending: Pending<'a>,
     terms: &'a mut TermRows,
-    luminance: Luminance,
+    /// The first row of the batch.
+    first: usize,
     /// The column of the cell before, of which terms are still to be made.
-    at: usize,
+    column: usize,
     variances: [Variances; BATCH],
     /// The row before, whose roots are taken, and where its terms go.
     rooted: (Variances, Lane<f32>),
@@ -195,126 +101,152 @@ struct Meanwhile<'a> {
 
 impl<'a> Meanwhile<'a> {
     /// Before the first cell is finished, what belongs to no cell is written to its place.
-    fn new(pending: Pending<'a>, terms: &'a mut TermRows, luminance: Luminance) -> Self {
+    fn new(terms: &'a mut TermRows, first: usize) -> Self {
         Self {
-            pending,
+            rooted_at: terms.place(first, 0),
             terms,
-            luminance,
-            at: 0,
+            first,
+            column: 0,
             variances: [Variances::ZERO; BATCH],
             rooted: (Variances::ZERO, [0.0; LANES]),
-            rooted_at: 0,
         }
-    }
-
-    #[inline(always)]
-    fn step(&mut self, row: usize) {
-        self.make_terms(row);
-        self.pending.add_next();
     }
 
     /// The roots of this row, and the quotients of the row before.
     #[inline(always)]
     fn make_terms(&mut self, row: usize) {
-        self.terms.set(self.rooted_at, &self.rooted.0, &self.rooted.1);
+        self.divide();
         self.rooted = (self.variances[row], self.variances[row].deviations());
-        self.rooted_at = row * self.terms.stride + self.at;
+        self.rooted_at = self.terms.place(self.first + row, self.column);
+    }
+
+    #[inline(always)]
+    fn divide(&mut self) {
+        let (contrast, structure) = self.rooted.0.contrast_structure(&self.rooted.1);
+        self.terms.set(self.rooted_at, &contrast, &structure);
     }
 
     /// Goes on to the cell at a column, after every row of the one before.
     #[inline(always)]
-    fn next_cell(&mut self, at: usize, moments: &[Cell; BATCH]) {
-        self.at = at;
+    fn next_cell(&mut self, column: usize, moments: &[Cell; BATCH]) {
+        self.column = column;
         for (row, (variances, moments)) in self.variances.iter_mut().zip(moments).enumerate() {
             *variances = Variances::of(moments);
-            if self.luminance == Luminance::Wanted {
-                self.terms.set_luminance(row * self.terms.stride + at, moments);
+            if self.terms.luminance_too() == Luminance::Wanted {
+                let place = self.terms.place(self.first + row, column);
+                self.terms.set_luminance(place, &scalar::luminance(moments));
             }
         }
     }
 
-    /// Makes the terms of the last cell, and the sums that are left.
+    /// Makes the terms of the last cell.
     #[inline(always)]
-    fn finish(mut self, columns: usize) -> Sums {
+    fn finish(mut self, columns: usize) {
         for row in 0..BATCH {
             self.make_terms(row);
         }
-        self.terms.set(self.rooted_at, &self.rooted.0, &self.rooted.1);
-        self.terms.cut(columns);
-        self.pending.finish()
+        self.divide();
+        self.terms.finish(self.first..self.first + BATCH, columns);
     }
 }
 
 impl Batches {
     pub fn new(proof: Avx512, width: usize) -> Self {
         let stretches = width.div_ceil(LANES * STRETCH);
-        let stride = stretches * STRETCH * LANES;
         Self {
             _proof: proof,
             signals: [Signals([[0.0; SAMPLES]; SIGNALS]); 2],
             along: Box::new([[Cell::ZERO; STRETCH]; BATCH]),
             unfinished: vec![Unfinished([[[0.0; LANES]; UNFINISHED]; SIGNALS]); stretches * STRETCH],
-            terms: TermRows::new(stride),
-            before: TermRows::new(stride),
         }
     }
 
-    /// The sums over all windows, in the order of the pixels. Both pictures have the same size and a window fits.
-    pub fn sums(&mut self, reference: Source<'_>, distorted: Source<'_>, luminance: Luminance) -> Sums {
-        let columns = reference.width() - TAPS + 1;
-        self.terms.stride = columns.next_multiple_of(LANES);
-        self.before.stride = self.terms.stride;
-        let mut sums = Sums::default();
-        let mut waiting = 0..0;
-        for top in (0..reference.height()).step_by(BATCH) {
-            let pair = (reference, distorted);
-            // SAFETY: the features were detected before the proof was made.
-            sums = unsafe {
-                if reference.is_whole() {
-                    self.measure::<true>(pair, top, luminance, waiting, sums)
-                } else {
-                    self.measure::<false>(pair, top, luminance, waiting, sums)
-                }
-            };
+    /// Adds all windows to the sums. Both pictures have the same size and a window fits; `terms` is scratch.
+    pub fn sums(&mut self, comparison: &Comparison<'_>, terms: &mut TermRows, sums: &mut Sums) {
+        let height = comparison.reference.height();
+        terms.set_size(BATCH, stride(comparison), comparison.luminance);
+        for top in (0..height).step_by(BATCH) {
+            let bottom = height.min(top + BATCH);
             // The first window that a batch completes begins ten rows above it.
-            waiting = UNFINISHED.saturating_sub(top)..BATCH.min(reference.height() - top);
-            std::mem::swap(&mut self.terms, &mut self.before);
-            if luminance == Luminance::Wanted {
-                self.before.add_luminance(waiting.clone(), columns, &mut sums);
+            let completed = UNFINISHED.saturating_sub(top)..bottom - top;
+            // SAFETY: the features were detected before the proof was made.
+            unsafe {
+                self.measure(comparison, top..bottom, terms, 0);
+                add_rows(sums, terms, completed);
             }
         }
-        Pending::new(&self.before, waiting, sums).finish()
     }
+
+    /// Leaves the terms of some rows of windows, and says in which rows they are.
+    pub fn terms(
+        &mut self,
+        comparison: &Comparison<'_>,
+        rows: Range<usize>,
+        terms: &mut TermRows,
+    ) -> Range<usize> {
+        let under = rows.start..rows.end + UNFINISHED;
+        terms.set_size(under.len().next_multiple_of(BATCH), stride(comparison), comparison.luminance);
+        for top in under.clone().step_by(BATCH) {
+            let bottom = under.end.min(top + BATCH);
+            // SAFETY: the features were detected before the proof was made.
+            unsafe { self.measure(comparison, top..bottom, terms, top - under.start) };
+        }
+        // Windows that began above the first row are no whole ones.
+        UNFINISHED..under.len()
+    }
+}
+
+/// Room for a row of terms.
+fn stride(comparison: &Comparison<'_>) -> usize {
+    (comparison.reference.width() - UNFINISHED).next_multiple_of(LANES)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add_rows(sums: &mut Sums, terms: &TermRows, rows: Range<usize>) {
+    sums.add_rows(terms, rows);
 }
 
 /// Weights of a window, of which the last five are the first five again.
 const WEIGHTS: usize = TAPS / 2 + 1;
 
 impl Batches {
-    /// The terms of all windows that end in the rows from `top` on; meanwhile, those that wait are added to the sums.
+    /// The terms of all windows that end in some rows of the pictures, at most a batch.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    fn measure<const WHOLE: bool>(
+    fn measure(
         &mut self,
-        (reference, distorted): (Source<'_>, Source<'_>),
-        top: usize,
-        luminance: Luminance,
-        waiting: Range<usize>,
-        sums: Sums,
-    ) -> Sums {
+        comparison: &Comparison<'_>,
+        rows: Range<usize>,
+        terms: &mut TermRows,
+        first: usize,
+    ) {
+        if comparison.reference.is_whole() {
+            self.measure_signals::<true>(comparison, rows, terms, first);
+        } else {
+            self.measure_signals::<false>(comparison, rows, terms, first);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    fn measure_signals<const WHOLE: bool>(
+        &mut self,
+        comparison: &Comparison<'_>,
+        rows: Range<usize>,
+        terms: &mut TermRows,
+        first: usize,
+    ) {
         let one = OnMultipliers::new();
-        let columns = reference.width() - TAPS + 1;
-        let Self { signals, along, unfinished, terms, before, .. } = self;
-        let pending = Pending::new(before, waiting, sums);
+        let Comparison { reference, distorted, .. } = *comparison;
+        let columns = reference.width() - UNFINISHED;
+        let Self { signals, along, unfinished, .. } = self;
         let mut moments = [Cell::ZERO; BATCH];
-        let mut meanwhile = Meanwhile::new(pending, terms, luminance);
-        let bottom = reference.height().min(top + BATCH);
+        let mut meanwhile = Meanwhile::new(terms, first);
         let stretches = unfinished.as_chunks_mut::<STRETCH>().0.iter_mut().enumerate();
         for (number, unfinished) in stretches.take(columns.div_ceil(LANES * STRETCH)) {
             let from = number * STRETCH * LANES;
             let cells = (columns - from).div_ceil(LANES).min(STRETCH);
-            fill_signals(&mut signals[top % 2], reference, distorted, top, from);
-            for (along, y) in along.iter_mut().zip(top..bottom) {
-                let next = (y + 1).min(bottom - 1);
+            fill_signals(&mut signals[rows.start % 2], reference, distorted, rows.start, from);
+            for (along, y) in along.iter_mut().zip(rows.clone()) {
+                let next = (y + 1).min(rows.end - 1);
                 fill_signals(&mut signals[(y + 1) % 2], reference, distorted, next, from);
                 for (signal, samples) in signals[y % 2].0.iter().enumerate() {
                     filter_along::<WHOLE>(one, samples, &mut along[..cells.next_multiple_of(2)], signal);
@@ -327,7 +259,7 @@ impl Batches {
                 meanwhile.next_cell(from + cell * LANES, &moments);
             }
         }
-        meanwhile.finish(columns)
+        meanwhile.finish(columns);
     }
 }
 
@@ -485,7 +417,7 @@ fn filter_down(
             let done = _mm512_cvtpd_ps(add_row(one, samples, &mut sums));
             x86::store256(&mut out.0[signal], 0, _mm256_castps_si256(done));
         }
-        meanwhile.step(signal * (BATCH / STEP) + step);
+        meanwhile.make_terms(signal * (BATCH / STEP) + step);
     }
     for (sum, after) in sums.iter().zip(unfinished) {
         x86::store512(after, 0, _mm512_castpd_si512(*sum));
