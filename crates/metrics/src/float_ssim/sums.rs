@@ -52,7 +52,7 @@ impl Terms {
     pub fn of(moments: &Cell, luminance: Luminance) -> Self {
         let (contrast, structure) = scalar::contrast_structure(moments);
         let luminance = match luminance {
-            Luminance::Wanted => scalar::luminance(moments),
+            Luminance::Wanted => scalar::luminance(&moments.0),
             Luminance::Skipped => [0.0; LANES],
         };
         Self { luminance, contrast, structure }

@@ -356,7 +356,39 @@ mod tests {
         check_means(target, Source::Floats(&one), Source::Floats(&two));
     }
 
+    /// Pictures of 8 bits and of floats that leave the range of the faster filters in a few places, or not at all.
+    fn check_range(target: Target, width: usize, height: usize, outside: &[(usize, usize, f32)]) {
+        let (mut bytes, format) = (Noise::new(7), testing::format(width, height, Chroma::C400, 8));
+        let mut frames = [0; 2].map(|_| testing::frame_of(format, || 6 + bytes.below(250)));
+        let mut planes =
+            [3, 4].map(|seed| noise(width, height, seed, |number| 6.0 + number as f32 * (354.0 / 65_535.0)));
+        for (number, (x, y, sample)) in outside.iter().enumerate() {
+            let (frame, plane) = (&mut frames[number % 2], &mut planes[number % 2]);
+            plane.row_mut(*y)[*x] = *sample;
+            frame.plane_mut_u8(0).expect("8 bits").row_mut(*y)[*x] = *sample as u8;
+        }
+        check_means(target, Source::luma(&frames[0]), Source::luma(&frames[1]));
+        check_means(target, Source::Floats(&planes[0]), Source::Floats(&planes[1]));
+    }
+
     level_tests! {
+        fn means_do_not_depend_on_the_range_of_samples(level) {
+            let target = Target::new(level);
+            check_range(target, 420, 131, &[]);
+            let few = [(3, 3, 0.0), (230, 47, 5.9), (190, 92, 361.0), (201, 19, 1.0), (410, 130, -3.0), (419, 99, 1e-5)];
+            check_range(target, 420, 131, &few);
+            for outside in few {
+                check_range(target, 420, 131, &[outside]);
+            }
+            // All samples at either end of the range, or so.
+            for ends in [[6.0, 360.0], [6.0, 6.000_000_5], [359.999_97, 360.0], [6.000_000_5, 359.999_97]] {
+                let mut planes = [1, 2].map(|seed| noise(220, 60, seed, |number| ends[number as usize % 2]));
+                check_means(target, Source::Floats(&planes[0]), Source::Floats(&planes[1]));
+                planes[0].row_mut(30).fill(360.000_03);
+                check_means(target, Source::Floats(&planes[0]), Source::Floats(&planes[1]));
+            }
+        }
+
         fn means_equal_those_of_plain_rows(level) {
             let sizes = [(11, 11), (12, 40), (19, 22), (26, 33), (177, 54), (186, 23), (187, 21), (202, 19), (203, 20), (370, 65), (395, 41), (1030, 32)];
             for (width, height) in sizes {
