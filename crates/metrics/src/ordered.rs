@@ -83,7 +83,7 @@ fn add_group(sum: f64, group: &[f64; GROUP]) -> Option<f64> {
 /// Adds terms of either sign, one after another.
 #[inline(always)]
 pub fn add_signed_doubles(sum: f64, terms: &[f64]) -> f64 {
-    const MANY: usize = 4 * GROUP;
+    const MANY: usize = 8 * GROUP;
     let mut sum = sum;
     for many in terms.chunks(MANY) {
         let short_way = many.first_chunk::<MANY>().and_then(|many| add_signed_group(sum, many));

@@ -117,6 +117,7 @@ pub fn contrast_structure(moments: &Cell) -> (Lane<f64>, Lane<f64>) {
 /// What contrast and structure of neighbouring pixels are made of. Its steps stand apart so that other work can come between
 /// roots and divisions, which take their time.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct Variances<const N: usize> {
     product: [f32; N],
     /// With the constant that goes with it.

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, TAPS};
 use crate::ordered::add_signed_doubles;
+use crate::simd::Lines;
 
 /// Which terms are wanted beside contrast and structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -130,29 +131,30 @@ impl TakeTerms for (&mut Sums, Luminance) {
 pub struct TermRows {
     stride: usize,
     luminance_too: Luminance,
-    contrast: Vec<f64>,
-    structure: Vec<f64>,
-    luminance: Vec<f64>,
+    contrast: Lines<f64>,
+    structure: Lines<f64>,
+    luminance: Lines<f64>,
     /// The product of the three.
-    ssim: Vec<f64>,
+    ssim: Lines<f64>,
+    /// Where terms go that are taken pixel by pixel.
+    next: usize,
 }
 
 impl TermRows {
     /// Makes room for so many rows of `stride` terms. What they hold is whatever was there before.
     pub fn set_size(&mut self, rows: usize, stride: usize, luminance: Luminance) {
-        (self.stride, self.luminance_too) = (stride, luminance);
-        let len = rows * stride;
-        self.contrast.resize(len, 0.0);
-        self.structure.resize(len, 0.0);
+        (self.stride, self.luminance_too, self.next) = (stride, luminance, 0);
+        let make_room = |terms: &mut Lines<f64>| {
+            if terms.len() < rows * stride {
+                *terms = Lines::new(rows * stride);
+            }
+        };
+        make_room(&mut self.contrast);
+        make_room(&mut self.structure);
         if luminance == Luminance::Wanted {
-            self.luminance.resize(len, 0.0);
-            self.ssim.resize(len, 0.0);
+            make_room(&mut self.luminance);
+            make_room(&mut self.ssim);
         }
-    }
-
-    /// Leaves no terms: those that are taken then follow one another.
-    pub fn clear(&mut self, stride: usize, luminance: Luminance) {
-        self.set_size(0, stride, luminance);
     }
 
     pub fn luminance_too(&self) -> Luminance {
@@ -199,12 +201,15 @@ impl TermRows {
 impl TakeTerms for TermRows {
     #[inline(always)]
     fn take(&mut self, terms: &Terms, count: usize) {
-        let Terms { luminance, contrast, structure } = terms;
-        self.contrast.extend_from_slice(&contrast[..count]);
-        self.structure.extend_from_slice(&structure[..count]);
+        let place = self.next..self.next + count;
+        self.next = place.end;
+        self.contrast[place.clone()].copy_from_slice(&terms.contrast[..count]);
+        self.structure[place.clone()].copy_from_slice(&terms.structure[..count]);
         if self.luminance_too == Luminance::Wanted {
-            self.luminance.extend_from_slice(&luminance[..count]);
-            self.ssim.extend((0..count).map(|lane| luminance[lane] * contrast[lane] * structure[lane]));
+            self.luminance[place.clone()].copy_from_slice(&terms.luminance[..count]);
+            for (lane, ssim) in self.ssim[place].iter_mut().enumerate() {
+                *ssim = terms.luminance[lane] * terms.contrast[lane] * terms.structure[lane];
+            }
         }
     }
 }

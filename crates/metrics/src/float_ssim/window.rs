@@ -183,7 +183,7 @@ impl Windows {
         match self {
             Self::ByRows(target, windows) => {
                 let (count, columns) = (rows.len(), comparison.reference.width() - OVERHANG);
-                terms.clear(columns, comparison.luminance);
+                terms.set_size(count, columns, comparison.luminance);
                 windows.measure(*target, comparison, rows, terms);
                 0..count
             }

@@ -128,8 +128,16 @@ struct Meanwhile<'a> {
     column: usize,
     variances: [Variances<LANES>; BATCH],
     /// The row before, whose roots are taken, and where its terms go.
-    rooted: (Variances<LANES>, [f32; LANES]),
+    rooted: Rooted,
     rooted_at: usize,
+}
+
+/// Variances of pixels, and the roots of their products. Whole cache lines: these are read soon after they are written.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Rooted {
+    variances: Variances<LANES>,
+    deviations: [f32; LANES],
 }
 
 impl<'a> Meanwhile<'a> {
@@ -141,7 +149,7 @@ impl<'a> Meanwhile<'a> {
             first,
             column: 0,
             variances: [Variances::ZERO; BATCH],
-            rooted: (Variances::ZERO, [0.0; LANES]),
+            rooted: Rooted { variances: Variances::ZERO, deviations: [0.0; LANES] },
         }
     }
 
@@ -149,13 +157,15 @@ impl<'a> Meanwhile<'a> {
     #[inline(always)]
     fn make_terms(&mut self, row: usize) {
         self.divide();
-        self.rooted = (self.variances[row], self.variances[row].deviations());
+        let variances = self.variances[row];
+        self.rooted = Rooted { variances, deviations: variances.deviations() };
         self.rooted_at = self.terms.place(self.first + row, self.column);
     }
 
     #[inline(always)]
     fn divide(&mut self) {
-        let (contrast, structure) = self.rooted.0.contrast_structure(&self.rooted.1);
+        let Rooted { variances, deviations } = &self.rooted;
+        let (contrast, structure) = variances.contrast_structure(deviations);
         self.terms.set(self.rooted_at, &contrast, &structure);
     }
 
