@@ -19,8 +19,6 @@ macro_rules! unit {
             rounder: $float,
             /// The largest term that may be rounded so.
             most: $float,
-            /// The power of two below the sum.
-            start: $float,
             /// The next power of two.
             pub end: $float,
         }
@@ -34,7 +32,7 @@ macro_rules! unit {
                 }
                 let power = <$float>::from_bits(sum.to_bits() >> ($digits - 1) << ($digits - 1));
                 let half = power * (<$float>::EPSILON / 2.0);
-                Some(Self { half, rounder: 1.5 * power, most: power / 2.0, start: power, end: 2.0 * power })
+                Some(Self { half, rounder: 1.5 * power, most: power / 2.0, end: 2.0 * power })
             }
 
             /// What a term adds, and whether that is certain.
@@ -116,7 +114,7 @@ fn add_signed_group<const N: usize>(sum: f64, group: &[f64; N]) -> Option<f64> {
     let rest = f64::from_bits(rests.into_iter().fold(0, u64::max));
     let largest = f64::from_bits(largest.into_iter().fold(0, u64::max));
     let reach = (N + 1) as f64 * largest;
-    let stays = sum - reach > unit.start && sum + reach < unit.end;
+    let stays = sum - reach > unit.end / 2.0 && sum + reach < unit.end;
     // All sums are whole multiples of the unit, so that these have any order as well.
     (stays && rest < unit.half && largest <= unit.most).then(|| sum + totals.iter().sum::<f64>())
 }

@@ -41,7 +41,7 @@ impl Pyramid {
     /// A size below the frame's own, to be filled, and what it is half of.
     fn step<'a>(&'a mut self, frame: &'a Frame, scale: usize) -> (Source<'a>, &'a mut FloatPlane) {
         let (larger, smaller) = self.planes.split_at_mut(scale);
-        let from = larger.last().map_or_else(|| Source::luma(frame), |plane| Source::Floats(plane));
+        let from = larger.last().map_or_else(|| Source::luma(frame), Source::Floats);
         (from, &mut smaller[0])
     }
 }

@@ -157,29 +157,34 @@ impl TermRows {
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
     pub fn luminance_too(&self) -> Luminance {
         self.luminance_too
     }
 
     /// Where the terms of neighbouring pixels lie.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn place(&self, row: usize, column: usize) -> usize {
         row * self.stride + column
     }
 
     /// Sets contrast and structure.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn set<const N: usize>(&mut self, place: usize, contrast: &[f64; N], structure: &[f64; N]) {
         self.contrast[place..][..N].copy_from_slice(contrast);
         self.structure[place..][..N].copy_from_slice(structure);
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn set_luminance<const N: usize>(&mut self, place: usize, luminance: &[f64; N]) {
         self.luminance[place..][..N].copy_from_slice(luminance);
     }
 
     /// Says that these rows are complete, but for what lies beyond the picture.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn finish(&mut self, rows: Range<usize>, columns: usize) {
         for row in rows {

@@ -24,7 +24,10 @@ pub const OVERHANG: usize = TAPS - 1;
 pub const BATCH: usize = 20;
 
 /// Rows of windows that are worth a thread's call: every call filters ten rows that others filter, too.
-const LEAST_ROWS: usize = 2 * BATCH - OVERHANG;
+const LEAST_ROWS: usize = 3 * BATCH - OVERHANG;
+
+/// The most windows that a call takes, if that is enough rows: terms have to stay in a cache until they are added up.
+const MOST_WINDOWS: usize = 150_000;
 
 /// Two pictures of one size, and what is to be known of them.
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +139,9 @@ impl Statistic {
 
 /// Bands of rows of windows, such that the rows below them make whole batches.
 fn cut(comparison: &Comparison<'_>, spread: &dyn Spread) -> impl Iterator<Item = Range<usize>> {
-    let rows = comparison.windows().map_or(0, |(rows, _)| rows);
-    let length = bands(rows, 1, LEAST_ROWS, spread).first().map_or(1, Range::len);
+    let (rows, columns) = comparison.windows().unwrap_or((0, 1));
+    let fair = bands(rows, 1, LEAST_ROWS, spread).first().map_or(1, Range::len);
+    let length = fair.min((MOST_WINDOWS / columns).max(LEAST_ROWS));
     let length = (length + OVERHANG).next_multiple_of(BATCH) - OVERHANG;
     (0..rows).step_by(length).map(move |first| first..(first + length).min(rows))
 }
@@ -163,6 +167,8 @@ impl Windows {
     fn sums(&mut self, comparison: &Comparison<'_>, terms: &mut TermRows) -> Sums {
         let mut sums = Sums::default();
         let Some((rows, _)) = comparison.windows() else { return sums };
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = terms;
         match self {
             Self::ByRows(target, windows) => {
                 windows.measure(*target, comparison, 0..rows, &mut (&mut sums, comparison.luminance));
