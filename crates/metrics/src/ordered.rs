@@ -78,6 +78,47 @@ fn add_group(sum: f64, group: &[f64; GROUP]) -> Option<f64> {
     (certain && sum + total < unit.end).then_some(sum + total)
 }
 
+/// Adds terms of either sign, one after another.
+#[inline(always)]
+pub fn add_signed_doubles(sum: f64, terms: &[f64]) -> f64 {
+    const MANY: usize = 8 * GROUP;
+    let mut sum = sum;
+    for many in terms.chunks(MANY) {
+        let short_way = many.first_chunk::<MANY>().and_then(|many| add_signed_group(sum, many));
+        sum = short_way.unwrap_or_else(|| {
+            many.chunks(GROUP).fold(sum, |sum, group| {
+                let short_way = group.first_chunk::<GROUP>().and_then(|group| add_signed_group(sum, group));
+                short_way.unwrap_or_else(|| group.iter().fold(sum, |sum, term| sum + term))
+            })
+        });
+    }
+    sum
+}
+
+/// The sum with a group of terms, if their order does not matter. The sum must not leave its two powers of two on the way, in
+/// whatever order: it must be further from both than so many of the largest term are.
+#[inline(always)]
+fn add_signed_group<const N: usize>(sum: f64, group: &[f64; N]) -> Option<f64> {
+    const LANES: usize = 16;
+    let unit = DoubleUnit::of(sum)?;
+    // Sizes are compared as bits, in which what is no number is larger than all that are.
+    let (mut totals, mut rests, mut largest) = ([0.0; LANES], [0u64; LANES], [0u64; LANES]);
+    for terms in group.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let rounded = (terms[lane] + unit.rounder) - unit.rounder;
+            totals[lane] += rounded;
+            rests[lane] = rests[lane].max((terms[lane] - rounded).abs().to_bits());
+            largest[lane] = largest[lane].max(terms[lane].abs().to_bits());
+        }
+    }
+    let rest = f64::from_bits(rests.into_iter().fold(0, u64::max));
+    let largest = f64::from_bits(largest.into_iter().fold(0, u64::max));
+    let reach = (N + 1) as f64 * largest;
+    let stays = sum - reach > unit.end / 2.0 && sum + reach < unit.end;
+    // All sums are whole multiples of the unit, so that these have any order as well.
+    (stays && rest < unit.half && largest <= unit.most).then(|| sum + totals.iter().sum::<f64>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +146,20 @@ mod tests {
             };
             let terms: Vec<f64> = (0..1000).map(|_| term(&mut noise)).collect();
             prop_assert_eq!(add_doubles(start, &terms).to_bits(), naive(start, &terms).to_bits());
+            prop_assert_eq!(add_signed_doubles(start, &terms).to_bits(), naive(start, &terms).to_bits());
+            // A third is negative, and zeros of either sign are among them.
+            let signed: Vec<f64> = terms
+                .iter()
+                .map(|term| match noise.below(8) {
+                    0 => 0.0,
+                    1 => -0.0,
+                    2..5 => -term,
+                    _ => *term,
+                })
+                .collect();
+            for start in [start, -start] {
+                prop_assert_eq!(add_signed_doubles(start, &signed).to_bits(), naive(start, &signed).to_bits());
+            }
         }
     }
 
@@ -119,10 +174,13 @@ mod tests {
 
     #[test]
     fn what_is_no_number_stays_none() {
-        let mut terms = [1.0f64; 200];
+        let mut terms = [1.0f64; 300];
         terms[100] = f64::NAN;
         assert!(add_doubles(1e6, &terms).is_nan());
         terms[100] = f64::INFINITY;
         assert_eq!(add_doubles(1e6, &terms), f64::INFINITY);
+        assert_eq!(add_signed_doubles(1e6, &terms), f64::INFINITY);
+        terms[100] = f64::NAN;
+        assert!(add_signed_doubles(1e6, &terms).is_nan());
     }
 }

@@ -61,6 +61,7 @@ impl FloatPlane {
     }
 
     /// A row and the padding behind it: a multiple of 16 values.
+    #[cfg(test)]
     #[inline]
     pub fn padded_row_mut(&mut self, y: usize) -> &mut [f32] {
         &mut self.data[y * self.stride..][..self.stride]

@@ -12,6 +12,7 @@ const SPLIT: &[&str] = &[
     "motion",
     "psnr",
     "float_ssim",
+    "float_ms_ssim",
     "psnr_hvs",
     "ciede",
     "ssimulacra2",
@@ -37,10 +38,20 @@ fn clip(format: Format) -> Vec<(Frame, Frame)> {
 }
 
 fn check(info: &'static Info, level: Level, format: Format, widths: &[usize]) {
+    check_options(info, &[], level, format, widths);
+}
+
+fn check_options(
+    info: &'static Info,
+    options: &[(&str, &str)],
+    level: Level,
+    format: Format,
+    widths: &[usize],
+) {
     let clip = clip(format);
-    let expected = raw_bits(level, info, &[], &clip);
+    let expected = raw_bits(level, info, options, &clip);
     for width in widths {
-        let got = raw_bits_spread(level, info, &[], &clip, &Hands::new(*width));
+        let got = raw_bits_spread(level, info, options, &clip, &Hands::new(*width));
         assert!(
             got == expected,
             "{} of {format} at {level} with {width} hands: {got:?}, {expected:?}",
@@ -58,6 +69,26 @@ fn every_metric_gives_the_same_bits_with_helping_hands() {
             check(info, Level::detect(), format, &[2, 3, 7]);
         }
         check(info, Level::Scalar, testing::format(131, 203, Chroma::C444, 8), &[3]);
+    }
+}
+
+#[test]
+fn ssim_gives_the_same_bits_in_every_term() {
+    let [terms, full_size] = [("enable_lcs", "true"), ("scale", "1")];
+    let metrics: [(&str, &[(&str, &str)]); 4] = [
+        ("float_ms_ssim", &[terms]),
+        ("float_ms_ssim", &[]),
+        ("float_ssim", &[terms]),
+        ("float_ssim", &[terms, full_size]),
+    ];
+    for (name, options) in metrics {
+        let info = registry::METRICS.iter().find(|info| info.name == name).expect("it is there");
+        for (width, height, depth) in [(211, 177, 8), (177, 301, 10), (320, 523, 16), (561, 248, 8)] {
+            let format = testing::format(width, height, Chroma::C400, depth);
+            for level in Level::available() {
+                check_options(info, options, level, format, &[2, 3, 7]);
+            }
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::arch::x86_64::*;
 
+use super::pyramid::Band;
 use super::scalar::{self, FILTER, LANES, STEPS, SplitRow, TAPS, split_len};
 use crate::float_ssim::{Row, Source};
-use crate::picture::FloatPlane;
 use crate::simd::avx512::Avx512;
 use crate::simd::{OnMultipliers, x86};
 
@@ -76,22 +76,23 @@ impl Pairs {
         }
     }
 
-    /// Halves a picture. Row pairs begin four rows above it; output `y` ends with the first row of pair `y + 4`.
+    /// Makes some rows of half the size. Row pairs begin four rows above the picture; output `y` ends with the first row of
+    /// pair `y + 4`.
     #[inline(always)]
-    pub fn halve(&mut self, from: Source<'_>, to: &mut FloatPlane) {
-        let pairs = to.height() + UNDER_WAY;
-        let exact = scalar::sums_are_exact(from);
-        for first in (0..pairs).step_by(BATCH) {
-            let count = BATCH.min(pairs - first);
+    pub fn halve(&mut self, from: Source<'_>, mut to: Band<'_>) {
+        let pairs = to.rows.start..to.rows.end + UNDER_WAY;
+        let exact = to.sums_are_exact(from);
+        for first in pairs.clone().step_by(BATCH) {
+            let count = BATCH.min(pairs.end - first);
             for row in 0..2 * count {
                 self.split(from.row(scalar::mirrored(2 * first + row, from.height())), row);
             }
             // SAFETY: the features were detected before the proof was made.
             unsafe {
                 if exact {
-                    self.filter_exact(first, count, to);
+                    self.filter_exact(first, count, &mut to);
                 } else {
-                    self.filter_in_order(first, count, to);
+                    self.filter_in_order(first, count, &mut to);
                 }
             }
         }
@@ -106,9 +107,9 @@ impl Pairs {
 
     /// As [`halve_row`](scalar::halve_row).
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    fn filter_in_order(&mut self, first: usize, count: usize, to: &mut FloatPlane) {
+    fn filter_in_order(&mut self, first: usize, count: usize, to: &mut Band<'_>) {
         let one = OnMultipliers::new();
-        let cells = to.width().div_ceil(SIDE * LANES);
+        let cells = to.width.div_ceil(SIDE * LANES);
         for (at, under_way) in (0..).step_by(SIDE * LANES).zip(&mut self.sums[..cells]) {
             let mut sums = under_way.load();
             for pair in 0..count {
@@ -117,8 +118,8 @@ impl Pairs {
                     SplitRow { even: &self.even[at..], odd: &self.odd[at..] }
                 };
                 let done = add_in_order(one, row(2 * pair), row(2 * pair + 1), &mut sums);
-                // The first pairs of a picture finish nothing.
-                if let Some(y) = (first + pair).checked_sub(UNDER_WAY) {
+                // The first pairs finish nothing.
+                if let Some(y) = (first + pair).checked_sub(UNDER_WAY).filter(|y| *y >= to.rows.start) {
                     for (cell, done) in done.into_iter().enumerate() {
                         store(to.padded_row_mut(y), at + cell * LANES, done);
                     }
@@ -130,15 +131,15 @@ impl Pairs {
 
     /// As [`halve_row`](scalar::ColumnSums::halve_row): sums of columns serve several outputs.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    fn filter_exact(&mut self, first: usize, count: usize, to: &mut FloatPlane) {
+    fn filter_exact(&mut self, first: usize, count: usize, to: &mut Band<'_>) {
         let one = OnMultipliers::new();
-        let cells = to.width().div_ceil(LANES);
+        let cells = to.width.div_ceil(LANES);
         let mut steps = [[[_mm512_setzero_pd(); STEPS]; BATCH]; 2];
         for cell in 0..=cells {
             self.sum_columns(one, cell, &mut steps[cell % 2][..count]);
             let Some(before) = cell.checked_sub(1) else { continue };
-            // The first pairs of a picture finish nothing.
-            for pair in UNDER_WAY.saturating_sub(first)..count {
+            // The first pairs finish nothing.
+            for pair in (to.rows.start + UNDER_WAY).saturating_sub(first)..count {
                 let sum = sum_steps(&steps[before % 2][pair], &steps[cell % 2][pair]);
                 store(to.padded_row_mut(first + pair - UNDER_WAY), before * LANES, sum);
             }

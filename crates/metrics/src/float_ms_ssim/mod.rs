@@ -12,13 +12,13 @@ pub mod scalar;
 #[cfg(test)]
 mod tests;
 
-use crate::float_ssim::{CLIP_OPTION, Decibels, Luminance, Means, Windows};
+use crate::float_ssim::{CLIP_OPTION, Comparison, Decibels, Luminance, Means, Statistic};
 use crate::math::pow;
 use crate::simd::Target;
 use crate::{
     ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread, Window,
 };
-use pyramid::{Halver, Pyramid};
+use pyramid::{Halving, Pyramid};
 
 const SCALES: usize = 5;
 
@@ -99,9 +99,8 @@ impl Metric for MsSsim {
             decibels: Decibels::new(&self.options, format),
             reference: Pyramid::new(width, height),
             distorted: Pyramid::new(width, height),
-            halver: Halver::new(width, Target::new(level)),
-            windows: Windows::new(width, Target::new(level)),
-            target: Target::new(level),
+            halving: Halving::new(width, Target::new(level)),
+            statistic: Statistic::new(width, Target::new(level)),
         }))
     }
 }
@@ -112,18 +111,21 @@ struct MsSsimExtractor {
     decibels: Decibels,
     reference: Pyramid,
     distorted: Pyramid,
-    halver: Halver,
-    windows: Windows,
-    target: Target,
+    halving: Halving,
+    statistic: Statistic,
 }
 
 impl MsSsimExtractor {
-    fn measure(&mut self, pair: Pair<'_>, scale: usize) -> Means {
-        let counts = self.terms || LUMINANCE_EXPONENTS[scale] != 0.0;
-        let luminance = if counts { Luminance::Wanted } else { Luminance::Skipped };
-        let reference = self.reference.at_scale(pair.reference, scale);
-        let distorted = self.distorted.at_scale(pair.distorted, scale);
-        self.windows.measure(reference, distorted, luminance)
+    fn measure(&mut self, pair: Pair<'_>, spread: &dyn Spread) -> [Means; SCALES] {
+        let comparisons = std::array::from_fn(|scale| {
+            let counts = self.terms || LUMINANCE_EXPONENTS[scale] != 0.0;
+            Comparison {
+                reference: self.reference.at_scale(pair.reference, scale),
+                distorted: self.distorted.at_scale(pair.distorted, scale),
+                luminance: if counts { Luminance::Wanted } else { Luminance::Skipped },
+            }
+        });
+        self.statistic.measure(comparisons, spread)
     }
 }
 
@@ -132,12 +134,12 @@ impl Extractor for MsSsimExtractor {
         &mut self,
         window: &Window<'_>,
         raw: &mut [f64],
-        _spread: &dyn Spread,
+        spread: &dyn Spread,
     ) -> Result<(), MetricError> {
         let pair = window.current;
-        self.reference.load(self.target, pair.reference, &mut self.halver);
-        self.distorted.load(self.target, pair.distorted, &mut self.halver);
-        let means: [Means; SCALES] = std::array::from_fn(|scale| self.measure(pair, scale));
+        let (reference, distorted) = (&mut self.reference, &mut self.distorted);
+        self.halving.load([(reference, pair.reference), (distorted, pair.distorted)], spread);
+        let means = self.measure(pair, spread);
         raw[0] = self.decibels.apply(combine(&means));
         if self.terms {
             for (scale, means) in means.iter().enumerate() {

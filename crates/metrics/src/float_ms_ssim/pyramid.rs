@@ -1,11 +1,15 @@
 //! A picture at five sizes, each half of the one before.
 
+use std::ops::Range;
+
 use visus_video::Frame;
 
 use super::SCALES;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Pairs;
 use super::scalar::{self, ColumnSums, LANES, SplitRow, TAPS};
+use crate::Spread;
+use crate::bands::{self, Spares};
 use crate::float_ssim::{Row, Source};
 use crate::picture::FloatPlane;
 use crate::simd::{Adder, OnMultipliers, Plain, Target};
@@ -34,40 +38,108 @@ impl Pyramid {
         }
     }
 
-    /// Takes a frame's luma and fills every size.
-    pub fn load(&mut self, target: Target, frame: &Frame, halver: &mut Halver) {
-        target.run(
-            #[inline(always)]
-            || {
-                if target.is_wide() {
-                    self.fill(OnMultipliers::new(), frame, halver);
-                } else {
-                    self.fill(Plain, frame, halver);
-                }
-            },
-        );
+    /// A size below the frame's own, to be filled, and what it is half of.
+    fn step<'a>(&'a mut self, frame: &'a Frame, scale: usize) -> (Source<'a>, &'a mut FloatPlane) {
+        let (larger, smaller) = self.planes.split_at_mut(scale);
+        let from = larger.last().map_or_else(|| Source::luma(frame), Source::Floats);
+        (from, &mut smaller[0])
+    }
+}
+
+/// Rows of outputs that are worth a thread's call: every call takes four row pairs that others take, too.
+const LEAST_ROWS: usize = 24;
+
+/// Fills pyramids of pictures up to a width.
+#[derive(Debug)]
+pub struct Halving {
+    target: Target,
+    width: usize,
+    halver: Halver,
+    /// What threads work with that share a picture.
+    shared: Spares<Halver>,
+}
+
+impl Halving {
+    pub fn new(width: usize, target: Target) -> Self {
+        Self { target, width, halver: Halver::new(width, target), shared: Spares::default() }
     }
 
-    #[inline(always)]
-    fn fill<A: Adder>(&mut self, adder: A, frame: &Frame, halver: &mut Halver) {
-        halver.halve(adder, Source::luma(frame), &mut self.planes[0]);
-        for scale in 1..self.planes.len() {
-            let (larger, smaller) = self.planes.split_at_mut(scale);
-            halver.halve(adder, Source::Floats(&larger[scale - 1]), &mut smaller[0]);
+    /// Takes the luma of frames and fills every size.
+    pub fn load(&mut self, pictures: [(&mut Pyramid, &Frame); 2], spread: &dyn Spread) {
+        if spread.width() > 1 {
+            return self.load_shared(pictures, spread);
         }
+        for (pyramid, frame) in pictures {
+            for scale in 0..SCALES - 1 {
+                let (from, to) = pyramid.step(frame, scale);
+                self.halver.halve(self.target, from, Band::all(to));
+            }
+        }
+    }
+
+    /// Each size in bands, those of both pictures side by side.
+    fn load_shared(&self, mut pictures: [(&mut Pyramid, &Frame); 2], spread: &dyn Spread) {
+        for scale in 0..SCALES - 1 {
+            let mut bands = Vec::new();
+            for (pyramid, frame) in &mut pictures {
+                let (from, to) = pyramid.step(frame, scale);
+                bands.extend(Band::cut(to, spread).map(|band| (from, band)));
+            }
+            bands::for_each(bands, spread, |(from, band)| {
+                let make = || Halver::new(self.width, self.target);
+                self.shared.with(make, |halver| halver.halve(self.target, from, band));
+            });
+        }
+    }
+}
+
+/// Rows of a picture that is being made.
+#[derive(Debug)]
+pub struct Band<'a> {
+    pub rows: Range<usize>,
+    pub width: usize,
+    data: &'a mut [f32],
+    stride: usize,
+}
+
+impl<'a> Band<'a> {
+    fn all(plane: &'a mut FloatPlane) -> Self {
+        let (rows, width, stride) = (0..plane.height(), plane.width(), plane.stride());
+        Self { rows, width, data: plane.data_mut(), stride }
+    }
+
+    /// Bands of all rows, one behind the other.
+    fn cut(plane: &'a mut FloatPlane, spread: &dyn Spread) -> impl Iterator<Item = Self> {
+        let (width, stride) = (plane.width(), plane.stride());
+        let bands = bands::bands(plane.height(), 1, LEAST_ROWS, spread);
+        plane.bands_mut(&bands).into_iter().map(move |(rows, data)| Self { rows, width, data, stride })
+    }
+
+    /// Row `y` of the picture and the padding behind it: a multiple of 16 values.
+    #[inline(always)]
+    pub fn padded_row_mut(&mut self, y: usize) -> &mut [f32] {
+        &mut self.data[(y - self.rows.start) * self.stride..][..self.stride]
+    }
+
+    /// Whether the order of the sums does not matter, which the rows under these outputs decide.
+    #[inline(always)]
+    pub fn sums_are_exact(&self, from: Source<'_>) -> bool {
+        let first = (2 * self.rows.start).saturating_sub(TAPS / 2);
+        let end = (2 * self.rows.end + TAPS / 2).min(from.height());
+        scalar::sums_are_exact(from, first..end)
     }
 }
 
 /// Memory to halve pictures up to a width, and how that is done.
 #[derive(Debug)]
-pub enum Halver {
+enum Halver {
     ByRows(Ring, Box<ColumnSums>),
     #[cfg(target_arch = "x86_64")]
     InPairs(Pairs),
 }
 
 impl Halver {
-    pub fn new(width: usize, target: Target) -> Self {
+    fn new(width: usize, target: Target) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(proof) = target.avx512() {
             return Self::InPairs(Pairs::new(proof, width));
@@ -77,14 +149,19 @@ impl Halver {
         Self::ByRows(Ring::new(width), Box::new(ColumnSums::ZERO))
     }
 
-    /// Both sides of `from` must be 5 or more, and those of `to` half of it, rounded up.
-    #[inline(always)]
-    pub fn halve<A: Adder>(&mut self, adder: A, from: Source<'_>, to: &mut FloatPlane) {
-        match self {
-            Self::ByRows(ring, columns) => halve_by_rows(adder, ring, columns, from, to),
-            #[cfg(target_arch = "x86_64")]
-            Self::InPairs(pairs) => pairs.halve(from, to),
-        }
+    /// Both sides of `from` must be 5 or more, and those of the picture that is made half of it, rounded up.
+    fn halve(&mut self, target: Target, from: Source<'_>, to: Band<'_>) {
+        target.run(
+            #[inline(always)]
+            || match self {
+                Self::ByRows(ring, columns) if target.is_wide() => {
+                    halve_by_rows(OnMultipliers::new(), ring, columns, from, to);
+                }
+                Self::ByRows(ring, columns) => halve_by_rows(Plain, ring, columns, from, to),
+                #[cfg(target_arch = "x86_64")]
+                Self::InPairs(pairs) => pairs.halve(from, to),
+            },
+        );
     }
 }
 
@@ -94,12 +171,12 @@ fn halve_by_rows<A: Adder>(
     ring: &mut Ring,
     columns: &mut ColumnSums,
     from: Source<'_>,
-    to: &mut FloatPlane,
+    mut to: Band<'_>,
 ) {
-    let lanes = to.width().next_multiple_of(LANES);
-    let exact = scalar::sums_are_exact(from);
-    let mut ready = 0;
-    for y in 0..to.height() {
+    let lanes = to.width.next_multiple_of(LANES);
+    let exact = to.sums_are_exact(from);
+    let mut ready = (2 * to.rows.start).saturating_sub(TAPS / 2);
+    for y in to.rows.clone() {
         let needed = (2 * y + TAPS.div_ceil(2)).min(from.height());
         for row in ready..needed {
             ring.fill(from.row(row), row);
@@ -189,18 +266,19 @@ mod tests {
         let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
         // Memory made for a wider picture serves narrower ones.
         let mut halver = Halver::new(width + 19, target);
-        target.run(
-            #[inline(always)]
-            || {
-                if target.is_wide() {
-                    halver.halve(OnMultipliers::new(), from, &mut to);
-                } else {
-                    halver.halve(Plain, from, &mut to);
-                }
-            },
-        );
+        halver.halve(target, from, Band::all(&mut to));
         for (x, y) in (0..to.height()).flat_map(|y| (0..to.width()).map(move |x| (x, y))) {
             assert_eq!(to.row(y)[x], naive(floats, x, y), "{width}x{height} at {x},{y}");
+        }
+        for rows in [1, 2, 5, 11] {
+            let mut in_bands = FloatPlane::new(to.width(), to.height());
+            let bands: Vec<_> =
+                (0..to.height()).step_by(rows).map(|y| y..(y + rows).min(to.height())).collect();
+            let (width, stride) = (to.width(), to.stride());
+            for (rows, data) in in_bands.bands_mut(&bands) {
+                halver.halve(target, from, Band { rows, width, data, stride });
+            }
+            assert!((0..to.height()).all(|y| in_bands.row(y) == to.row(y)), "{rows} rows at a time");
         }
     }
 

@@ -12,6 +12,8 @@
 //! are below 2^12, as the weights' magnitudes sum up to less than 4. Smaller pictures mostly are of that kind: they leave it
 //! where full black meets white.
 
+use std::ops::Range;
+
 use crate::float_ssim::{Row, Source};
 use crate::picture::FloatPlane;
 use crate::simd::Adder;
@@ -98,12 +100,12 @@ fn split_values<T: Copy + Into<f32>>(row: &[T], factor: f32, even: &mut [f32], o
 /// Floats whose weighted sums are exact in any order.
 const EXACT: std::ops::RangeInclusive<f32> = 0.0625..=1024.0;
 
-/// Whether the order of sums does not matter.
+/// Whether the order of sums over these rows does not matter.
 #[inline(always)]
-pub fn sums_are_exact(from: Source<'_>) -> bool {
+pub fn sums_are_exact(from: Source<'_>, mut rows: Range<usize>) -> bool {
     match from {
         Source::Samples(..) => true,
-        Source::Floats(plane) => (0..plane.height()).all(|y| row_is_exact(plane, y)),
+        Source::Floats(plane) => rows.all(|y| row_is_exact(plane, y)),
     }
 }
 

@@ -12,6 +12,7 @@ mod decibel;
 pub mod scalar;
 mod shrink;
 mod source;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -25,7 +26,8 @@ use crate::{
 };
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
 pub(crate) use source::{Row, Source};
-pub(crate) use window::{Luminance, Means, Windows};
+pub(crate) use sums::{Luminance, Means};
+pub(crate) use window::{Comparison, Statistic};
 
 pub static INFO: Info = Info {
     name: "float_ssim",
@@ -104,7 +106,7 @@ struct SsimExtractor {
     reference: FloatPlane,
     distorted: FloatPlane,
     columns: Vec<f64>,
-    windows: Windows,
+    statistic: Statistic,
     target: Target,
 }
 
@@ -120,7 +122,7 @@ impl SsimExtractor {
             reference: plane(),
             distorted: plane(),
             columns: vec![0.0; format.width()],
-            windows: Windows::new(width, target),
+            statistic: Statistic::new(width, target),
             target,
         }
     }
@@ -143,7 +145,6 @@ impl SsimExtractor {
 }
 
 impl Extractor for SsimExtractor {
-    /// Helping hands shrink; what is left is a few hundred rows.
     fn extract_spread(
         &mut self,
         window: &Window<'_>,
@@ -157,7 +158,8 @@ impl Extractor for SsimExtractor {
             self.shrink(window.current, spread);
             (Source::Floats(&self.reference), Source::Floats(&self.distorted))
         };
-        let means = self.windows.measure(reference, distorted, Luminance::Wanted);
+        let comparison = Comparison { reference, distorted, luminance: Luminance::Wanted };
+        let [means] = self.statistic.measure([comparison], spread);
         let Means { ssim, luminance, contrast, structure } = means;
         let scores = [self.decibels.apply(ssim), luminance, contrast, structure];
         raw.copy_from_slice(&scores[..raw.len()]);

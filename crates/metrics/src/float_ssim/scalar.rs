@@ -97,10 +97,9 @@ fn weighted_sum<'a, A: Adder>(adder: A, samples: impl Fn(usize) -> &'a Lane<f32>
 
 /// How alike the means are.
 #[inline(always)]
-pub fn luminance(moments: &Cell) -> Lane<f64> {
-    let [reference, distorted, ..] = &moments.0;
-    let mut out = [0.0; LANES];
-    for lane in 0..LANES {
+pub fn luminance<const N: usize>([reference, distorted, ..]: &[[f32; N]; SIGNALS]) -> [f64; N] {
+    let mut out = [0.0; N];
+    for lane in 0..N {
         let (mean, other) = (reference[lane], distorted[lane]);
         let twice = 2.0 * f64::from(mean) * f64::from(other);
         out[lane] = (twice + f64::from(C1)) / f64::from(mean * mean + other * other + C1);
@@ -111,29 +110,30 @@ pub fn luminance(moments: &Cell) -> Lane<f64> {
 /// How alike the deviations are (contrast), and how far the pictures move together (structure).
 #[inline(always)]
 pub fn contrast_structure(moments: &Cell) -> (Lane<f64>, Lane<f64>) {
-    let variances = Variances::of(moments);
+    let variances = Variances::of(&moments.0);
     variances.contrast_structure(&variances.deviations())
 }
 
-/// What contrast and structure are made of. Its steps stand apart so that other work can come between roots and
-/// divisions, which take their time.
+/// What contrast and structure of neighbouring pixels are made of. Its steps stand apart so that other work can come between
+/// roots and divisions, which take their time.
 #[derive(Clone, Copy, Debug)]
-pub struct Variances {
-    product: Lane<f32>,
+#[repr(C, align(64))]
+pub struct Variances<const N: usize> {
+    product: [f32; N],
     /// With the constant that goes with it.
-    sum: Lane<f32>,
+    sum: [f32; N],
     /// With the constant that goes with it.
-    covariance: Lane<f32>,
+    covariance: [f32; N],
 }
 
-impl Variances {
-    pub const ZERO: Self = Self { product: [0.0; LANES], sum: [C2; LANES], covariance: [C3; LANES] };
+impl<const N: usize> Variances<N> {
+    pub const ZERO: Self = Self { product: [0.0; N], sum: [C2; N], covariance: [C3; N] };
 
     #[inline(always)]
-    pub fn of(moments: &Cell) -> Self {
-        let [reference, distorted, squared, other_squared, product] = &moments.0;
+    pub fn of(moments: &[[f32; N]; SIGNALS]) -> Self {
+        let [reference, distorted, squared, other_squared, product] = moments;
         let mut out = Self::ZERO;
-        for lane in 0..LANES {
+        for lane in 0..N {
             let (mean, other) = (reference[lane], distorted[lane]);
             // Rounding can take a variance below zero.
             let variance = not_negative(squared[lane] - mean * mean);
@@ -150,14 +150,14 @@ impl Variances {
 
     /// The products of both standard deviations.
     #[inline(always)]
-    pub fn deviations(&self) -> Lane<f32> {
+    pub fn deviations(&self) -> [f32; N] {
         self.product.map(f32::sqrt)
     }
 
     #[inline(always)]
-    pub fn contrast_structure(&self, deviations: &Lane<f32>) -> (Lane<f64>, Lane<f64>) {
-        let (mut contrast, mut structure) = ([0.0; LANES], [0.0; LANES]);
-        for lane in 0..LANES {
+    pub fn contrast_structure(&self, deviations: &[f32; N]) -> ([f64; N], [f64; N]) {
+        let (mut contrast, mut structure) = ([0.0; N], [0.0; N]);
+        for lane in 0..N {
             let both = deviations[lane];
             contrast[lane] = (2.0 * f64::from(both) + f64::from(C2)) / f64::from(self.sum[lane]);
             structure[lane] = f64::from(self.covariance[lane] / (both + C3));
@@ -229,7 +229,7 @@ mod tests {
     fn terms(mean: f32, other: f32, square: f32, other_square: f32, product: f32) -> [f64; 3] {
         let moments = Cell([mean, other, square, other_square, product].map(|value| [value; LANES]));
         let (contrast, structure) = contrast_structure(&moments);
-        [luminance(&moments)[0], contrast[0], structure[0]]
+        [luminance(&moments.0)[0], contrast[0], structure[0]]
     }
 
     #[test]

@@ -1,0 +1,220 @@
+//! Both filters in `f32` alone, where samples lie in a [`RANGE`]: sixteen pixels at a time, and nothing is converted.
+//!
+//! # Why it is exact
+//!
+//! A term, which is rounded to `f32`, is split at a fixed place into a multiple of a unit and the rest, at most half a unit.
+//! Both parts are summed by themselves, and no sum is ever rounded:
+//!
+//! - Terms of the pictures sum up to less than 2^9, those of squares and products to less than 2^17 (the weights sum up to
+//!   1.000002, and the range ends at 360). The units are 2^-15 and 2^-7: multiples of them up to there have 24 bits.
+//! - The range begins at 6, so that a product is at least 36 and the smallest term of one 0.03, above 2^-5: the rest of a
+//!   term is a multiple of 2^-28. Eleven rests of at most 2^-8 stay below 2^-4: 24 bits again. For the pictures themselves
+//!   rests are multiples of 2^-31 and their sums stay below 2^-12.
+//!
+//! So the sum of the two sums is rounded once, from the exact value. The `f64` sum of the definition is exact, too (multiples
+//! of 2^-31 below 2^17), and is rounded once to `f32`. What the first filter makes of a row lies in the range of that row,
+//! up to a rounding for which the bounds above leave room, so that the second filter needs no look at its own samples.
+//!
+//! # Work
+//!
+//! A term costs three operations: a product, its rest (`vreduceps`), and the difference. It serves two windows, as in
+//! [`wide`](super::wide). For sixteen pixels that makes 39 operations down the columns and 49 along rows, where ten shift terms over;
+//! with `f64` it is 60 and 68.
+//!
+//! [`filter_down`] has twenty sums and the parts of one or two terms in registers; weights come from memory.
+
+use std::arch::x86_64::*;
+
+use super::{Cell, Meanwhile, SAMPLES, STEP, STRETCH, UNFINISHED, Under};
+use crate::float_ssim::scalar::WINDOW;
+use crate::float_ssim::source::Row;
+use crate::float_ssim::window::BATCH;
+use crate::simd::x86;
+
+/// The least and the largest sample.
+const RANGE: (f32, f32) = (6.0, 360.0);
+
+/// Where terms of the pictures are split: as many bits behind the point, in the form that `vreduceps` takes it.
+pub const PICTURE: i32 = 15 << 4;
+/// Where terms of squares and products are split.
+pub const PRODUCT: i32 = 7 << 4;
+
+/// Whether the samples of a row from column `from` on lie in the range, as many as [`SAMPLES`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn is_in_range(row: Row<'_>, from: usize) -> bool {
+    let (least, most) = RANGE;
+    match row {
+        Row::U8(row, factor) => {
+            let (least, most) = ((least / factor) as u8, (most / factor) as u8);
+            largest(&row[from..], |sample| sample.wrapping_sub(least)) <= most - least
+        }
+        Row::U16(row, factor) => {
+            let (least, most) = ((least / factor) as u16, (most / factor) as u16);
+            largest(&row[from..], |sample| sample.wrapping_sub(least)) <= most - least
+        }
+        Row::Floats(row) => {
+            // Positive numbers have the order of their bits; all others are beyond.
+            let (least, most) = (least.to_bits(), most.to_bits());
+            largest(&row[from..], |sample: f32| sample.to_bits().wrapping_sub(least)) <= most - least
+        }
+    }
+}
+
+/// The largest key of the first samples; faster where there are as many as the compiler knows.
+#[inline(always)]
+fn largest<T: Copy, K: Ord + Default>(row: &[T], key: impl Fn(T) -> K) -> K {
+    let larger = |largest: K, sample: &T| largest.max(key(*sample));
+    match row.first_chunk::<SAMPLES>() {
+        Some(samples) => samples.iter().fold(K::default(), larger),
+        None => row.iter().fold(K::default(), larger),
+    }
+}
+
+/// A term, or a sum of terms, in its two parts.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    whole: __m512,
+    rest: __m512,
+}
+
+/// Samples with the weight of a tap.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn weighted<const PLACE: i32>(samples: __m512, tap: usize) -> Parts {
+    let term = _mm512_mul_ps(samples, _mm512_set1_ps(WINDOW[tap]));
+    let rest = _mm512_reduce_ps::<PLACE>(term);
+    Parts { whole: _mm512_sub_ps(term, rest), rest }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add(one: Parts, other: Parts) -> Parts {
+    Parts { whole: _mm512_add_ps(one.whole, other.whole), rest: _mm512_add_ps(one.rest, other.rest) }
+}
+
+/// The terms from number `BY` of the first vector on, those beyond it from the second.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn shifted<const BY: i32>(now: Parts, next: Parts) -> Parts {
+    let shift = |now, next| {
+        let (now, next) = (_mm512_castps_si512(now), _mm512_castps_si512(next));
+        _mm512_castsi512_ps(_mm512_alignr_epi32::<BY>(next, now))
+    };
+    Parts { whole: shift(now.whole, next.whole), rest: shift(now.rest, next.rest) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn joined(sum: Parts) -> __m512 {
+    _mm512_add_ps(sum.whole, sum.rest)
+}
+
+/// The window along a row: the terms of taps 0 to 4 also are those of taps 10 to 6, of windows before.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn filter_along<const PLACE: i32>(samples: &[f32; SAMPLES], out: &mut [Cell], signal: usize) {
+    let made =
+        |at: usize, tap: usize| weighted::<PLACE>(_mm512_castsi512_ps(x86::load512(samples, at + tap)), tap);
+    let mut now = [0, 1, 2, 3, 4].map(|tap| made(0, tap));
+    for (cell, out) in out.iter_mut().enumerate() {
+        let at = 16 * cell;
+        let next = [0, 1, 2, 3, 4].map(|tap| made(at + 16, tap));
+        let mut sum = made(at, 5);
+        sum = add(sum, add(now[0], shifted::<10>(now[0], next[0])));
+        sum = add(sum, add(now[1], shifted::<8>(now[1], next[1])));
+        sum = add(sum, add(now[2], shifted::<6>(now[2], next[2])));
+        sum = add(sum, add(now[3], shifted::<4>(now[3], next[3])));
+        sum = add(sum, add(now[4], shifted::<2>(now[4], next[4])));
+        x86::store512(&mut out.0[signal], 0, _mm512_castps_si512(joined(sum)));
+        now = next;
+    }
+}
+
+/// The window down the columns: row `n` is tap `k` of the window that begins `k` rows above it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn filter_down<const PLACE: i32>(
+    rows: &[[Cell; STRETCH]; BATCH],
+    (cell, signal): (usize, usize),
+    under: &mut Under,
+    out: &mut [Cell; BATCH],
+    meanwhile: &mut Meanwhile<'_>,
+) {
+    let mut sums = load(under);
+    let steps = rows.as_chunks::<STEP>().0.iter().zip(out.as_chunks_mut::<STEP>().0).enumerate();
+    for (step, (rows, out)) in steps {
+        for (row, out) in rows.iter().zip(out) {
+            let samples = _mm512_castsi512_ps(x86::load512(&row[cell].0[signal], 0));
+            let done = add_row::<PLACE>(samples, &mut sums);
+            x86::store512(&mut out.0[signal], 0, _mm512_castps_si512(joined(done)));
+        }
+        meanwhile.make_terms(signal * (BATCH / STEP) + step);
+    }
+    store(under, &sums);
+}
+
+/// Adds a row to all windows under way, of which one is then finished and another one begun.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add_row<const PLACE: i32>(samples: __m512, sums: &mut [Parts; UNFINISHED]) -> Parts {
+    let before = *sums;
+    let first = weighted::<PLACE>(samples, 0);
+    for tap in 1..=UNFINISHED / 2 {
+        let term = weighted::<PLACE>(samples, tap);
+        sums[tap] = add(before[tap - 1], term);
+        sums[UNFINISHED - tap] = add(before[UNFINISHED - tap - 1], term);
+    }
+    sums[0] = first;
+    add(before[UNFINISHED - 1], first)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn load([wholes, rests]: &Under) -> [Parts; UNFINISHED] {
+    let load = |part: &[f32; 16]| _mm512_castsi512_ps(x86::load512(part, 0));
+    std::array::from_fn(|window| Parts { whole: load(&wholes[window]), rest: load(&rests[window]) })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn store([wholes, rests]: &mut Under, sums: &[Parts; UNFINISHED]) {
+    for (window, sum) in sums.iter().enumerate() {
+        x86::store512(&mut wholes[window], 0, _mm512_castps_si512(sum.whole));
+        x86::store512(&mut rests[window], 0, _mm512_castps_si512(sum.rest));
+    }
+}
+
+/// Makes the sums in `f64` of those in two parts.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn widen(under: &mut Under) {
+    let half = |part: __m512, upper: bool| {
+        let part = _mm512_castps_pd(part);
+        let half = if upper { _mm512_extractf64x4_pd::<1>(part) } else { _mm512_castpd512_pd256(part) };
+        _mm512_cvtps_pd(_mm256_castpd_ps(half))
+    };
+    for (window, sum) in load(under).into_iter().enumerate() {
+        for (upper, under) in [false, true].into_iter().zip(&mut *under) {
+            let sum = _mm512_add_pd(half(sum.whole, upper), half(sum.rest, upper));
+            x86::store512(&mut under[window], 0, _mm512_castpd_si512(sum));
+        }
+    }
+}
+
+/// Splits sums in `f64` into two parts. Their terms must be those of samples in the range.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn narrow<const PLACE: i32>(under: &mut Under) {
+    let join = |low: __m512d, high: __m512d| {
+        let (low, high) = (_mm512_cvtpd_ps(low), _mm512_cvtpd_ps(high));
+        let low = _mm512_castpd256_pd512(_mm256_castps_pd(low));
+        _mm512_castpd_ps(_mm512_insertf64x4::<1>(low, _mm256_castps_pd(high)))
+    };
+    for window in 0..UNFINISHED {
+        let [low, high] = under.each_ref().map(|half| _mm512_castsi512_pd(x86::load512(&half[window], 0)));
+        let (low_rest, high_rest) = (_mm512_reduce_pd::<PLACE>(low), _mm512_reduce_pd::<PLACE>(high));
+        let whole = join(_mm512_sub_pd(low, low_rest), _mm512_sub_pd(high, high_rest));
+        let rest = join(low_rest, high_rest);
+        x86::store512(&mut under[0][window], 0, _mm512_castps_si512(whole));
+        x86::store512(&mut under[1][window], 0, _mm512_castps_si512(rest));
+    }
+}

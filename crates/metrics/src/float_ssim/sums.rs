@@ -1,0 +1,233 @@
+//! What windows say, and the sums of it over a picture.
+//!
+//! The sums are `f64` and have the order of the pixels. Whoever makes the terms of a window adds them at once, or leaves
+//! them in [`TermRows`] for someone who adds whole rows of them; [`ordered`](crate::ordered) then takes them many at a time.
+
+use std::ops::Range;
+
+use super::scalar::{self, Cell, LANES, Lane, TAPS};
+use crate::ordered::add_signed_doubles;
+use crate::simd::Lines;
+
+/// Which terms are wanted beside contrast and structure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Luminance {
+    Wanted,
+    #[default]
+    Skipped,
+}
+
+/// Means over all windows, rounded to `f32` as libvmaf does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Means {
+    pub ssim: f64,
+    pub luminance: f64,
+    pub contrast: f64,
+    pub structure: f64,
+}
+
+impl Means {
+    /// libvmaf's answer where no window fits: an empty sum over a product of sides that are zero or negative. It is
+    /// zero (of either sign), or not a number if a side is exactly one short.
+    pub fn without_windows(width: usize, height: usize) -> Self {
+        let beyond = |side: usize| side as i64 - (TAPS as i64 - 1);
+        let count = beyond(width) * beyond(height);
+        // The sign shows in reports; 0/0 gives the negative one on the reference's processors.
+        let mean = if count == 0 { -f64::NAN } else { 0.0 / count as f64 };
+        Self { ssim: mean, luminance: mean, contrast: mean, structure: mean }
+    }
+}
+
+/// The terms of neighbouring pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    pub luminance: Lane<f64>,
+    pub contrast: Lane<f64>,
+    pub structure: Lane<f64>,
+}
+
+impl Terms {
+    pub const ZERO: Self = Self { luminance: [0.0; LANES], contrast: [0.0; LANES], structure: [0.0; LANES] };
+
+    #[inline(always)]
+    pub fn of(moments: &Cell, luminance: Luminance) -> Self {
+        let (contrast, structure) = scalar::contrast_structure(moments);
+        let luminance = match luminance {
+            Luminance::Wanted => scalar::luminance(&moments.0),
+            Luminance::Skipped => [0.0; LANES],
+        };
+        Self { luminance, contrast, structure }
+    }
+}
+
+/// Takes the terms of pixels, which come in their order.
+pub trait TakeTerms {
+    /// Takes the first `count` pixels.
+    fn take(&mut self, terms: &Terms, count: usize);
+}
+
+/// Sums over all windows, in the order of the pixels.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    pub ssim: f64,
+    pub luminance: f64,
+    pub contrast: f64,
+    pub structure: f64,
+}
+
+impl Sums {
+    /// Adds rows of terms.
+    #[inline(always)]
+    pub fn add_rows(&mut self, terms: &TermRows, rows: Range<usize>) {
+        let all = rows.start * terms.stride..rows.end * terms.stride;
+        self.contrast = add_signed_doubles(self.contrast, &terms.contrast[all.clone()]);
+        // Pictures that move against each other have a negative structure.
+        self.structure = add_signed_doubles(self.structure, &terms.structure[all.clone()]);
+        if terms.luminance_too == Luminance::Wanted {
+            self.ssim = add_signed_doubles(self.ssim, &terms.ssim[all.clone()]);
+            self.luminance = add_signed_doubles(self.luminance, &terms.luminance[all]);
+        }
+    }
+
+    pub fn means(&self, count: f64) -> Means {
+        let mean = |sum: f64| f64::from((sum / count) as f32);
+        Means {
+            ssim: mean(self.ssim),
+            luminance: mean(self.luminance),
+            contrast: mean(self.contrast),
+            structure: mean(self.structure),
+        }
+    }
+
+    #[inline(always)]
+    fn add_lanes(&mut self, terms: &Terms, count: usize, luminance: Luminance) {
+        for lane in 0..count {
+            self.contrast += terms.contrast[lane];
+            self.structure += terms.structure[lane];
+            if luminance == Luminance::Wanted {
+                self.ssim += terms.luminance[lane] * terms.contrast[lane] * terms.structure[lane];
+                self.luminance += terms.luminance[lane];
+            }
+        }
+    }
+}
+
+/// Sums to which terms are added one by one.
+impl TakeTerms for (&mut Sums, Luminance) {
+    #[inline(always)]
+    fn take(&mut self, terms: &Terms, count: usize) {
+        let (sums, luminance) = self;
+        if count == LANES {
+            // The same with a length that the compiler knows.
+            sums.add_lanes(terms, LANES, *luminance);
+        } else {
+            sums.add_lanes(terms, count, *luminance);
+        }
+    }
+}
+
+/// Rows of terms, one behind the other; zeros, which change no sum, where a row is longer than the picture.
+#[derive(Debug, Default)]
+pub struct TermRows {
+    stride: usize,
+    luminance_too: Luminance,
+    contrast: Lines<f64>,
+    structure: Lines<f64>,
+    luminance: Lines<f64>,
+    /// The product of the three.
+    ssim: Lines<f64>,
+    /// Where terms go that are taken pixel by pixel.
+    next: usize,
+}
+
+impl TermRows {
+    /// Makes room for so many rows of `stride` terms. What they hold is whatever was there before.
+    pub fn set_size(&mut self, rows: usize, stride: usize, luminance: Luminance) {
+        (self.stride, self.luminance_too, self.next) = (stride, luminance, 0);
+        let make_room = |terms: &mut Lines<f64>| {
+            if terms.len() < rows * stride {
+                *terms = Lines::new(rows * stride);
+            }
+        };
+        make_room(&mut self.contrast);
+        make_room(&mut self.structure);
+        if luminance == Luminance::Wanted {
+            make_room(&mut self.luminance);
+            make_room(&mut self.ssim);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub fn luminance_too(&self) -> Luminance {
+        self.luminance_too
+    }
+
+    /// Where the terms of neighbouring pixels lie.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn place(&self, row: usize, column: usize) -> usize {
+        row * self.stride + column
+    }
+
+    /// Sets contrast and structure.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn set<const N: usize>(&mut self, place: usize, contrast: &[f64; N], structure: &[f64; N]) {
+        self.contrast[place..][..N].copy_from_slice(contrast);
+        self.structure[place..][..N].copy_from_slice(structure);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn set_luminance<const N: usize>(&mut self, place: usize, luminance: &[f64; N]) {
+        self.luminance[place..][..N].copy_from_slice(luminance);
+    }
+
+    /// Says that these rows are complete, but for what lies beyond the picture.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn finish(&mut self, rows: Range<usize>, columns: usize) {
+        for row in rows {
+            let row = self.place(row, 0)..self.place(row + 1, 0);
+            self.contrast[row.clone()][columns..].fill(0.0);
+            self.structure[row.clone()][columns..].fill(0.0);
+            if self.luminance_too == Luminance::Wanted {
+                self.luminance[row.clone()][columns..].fill(0.0);
+                let (contrast, structure) = (&self.contrast[row.clone()], &self.structure[row.clone()]);
+                let (luminance, ssim) = (&self.luminance[row.clone()], &mut self.ssim[row]);
+                for (at, ssim) in ssim.iter_mut().enumerate() {
+                    *ssim = luminance[at] * contrast[at] * structure[at];
+                }
+            }
+        }
+    }
+}
+
+impl TakeTerms for TermRows {
+    #[inline(always)]
+    fn take(&mut self, terms: &Terms, count: usize) {
+        let place = self.next..self.next + count;
+        self.next = place.end;
+        self.contrast[place.clone()].copy_from_slice(&terms.contrast[..count]);
+        self.structure[place.clone()].copy_from_slice(&terms.structure[..count]);
+        if self.luminance_too == Luminance::Wanted {
+            self.luminance[place.clone()].copy_from_slice(&terms.luminance[..count]);
+            for (lane, ssim) in self.ssim[place].iter_mut().enumerate() {
+                *ssim = terms.luminance[lane] * terms.contrast[lane] * terms.structure[lane];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_small_pictures_follow_the_reference() {
+        assert_eq!(Means::without_windows(8, 8).ssim.to_bits(), 0.0f64.to_bits());
+        assert_eq!(Means::without_windows(8, 20).ssim.to_bits(), (-0.0f64).to_bits());
+        let nan = Means::without_windows(20, 10).ssim;
+        assert!(nan.is_nan() && nan.is_sign_negative());
+    }
+}
