@@ -8,6 +8,7 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,15 @@ def test_a_token_cancels(clips: Path) -> None:
         )
 
 
+@pytest.fixture
+def interrupts() -> Iterator[None]:
+    """Ctrl-C raises, also where the shell that started the tests in the background had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_stops_at_once(clips: Path, tmp_path: Path) -> None:
     """The reference comes from a pipe that nobody writes to any more: only a signal ends the wait."""
     data = (clips / "reference.y4m").read_bytes()[:200_000]
