@@ -28,8 +28,12 @@ fn is_narrow<T: Sample>() -> bool {
 /// Sums that run side by side.
 const LANES: usize = 32;
 
-/// Rows of a block that the sums of [`LANES`] columns can take: a term has 16 bits, and a row at most 48 for each.
+/// Rows of a block whose terms fit the sums of [`LANES`] columns.
 const ROWS_AT_ONCE: usize = 1024;
+
+/// Terms that a row of a block has for one sum: it has about 1500 samples at most.
+const TERMS_PER_ROW: usize = 48;
+const _: () = assert!(ROWS_AT_ONCE * TERMS_PER_ROW * 255 * 255 <= u32::MAX as usize);
 
 /// Blocks that are summed side by side, so that rows are read from end to end.
 const BLOCKS_AT_ONCE: usize = 32;

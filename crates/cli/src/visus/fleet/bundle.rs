@@ -34,7 +34,7 @@ pub struct Head {
     pub score: Vec<String>,
     /// Measured when planning: nanoseconds of one core for a pixel of a frame pair.
     pub ns_per_pixel: f64,
-    /// About how many seconds of one core a range costs, unless the user said so.
+    /// About how many seconds of one core a range costs; missing if the user gave that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub piece: Option<f64>,
     pub shards: usize,

@@ -11,8 +11,8 @@ use crate::visus::demo::made;
 /// Processor time for decoding both videos, in nanoseconds per pixel of one: H.264 at 1080p with ffmpeg, two decoders.
 const DECODING: f64 = 7.0;
 
-/// How many times a piece is worth what each costs whatever its length, unless the user says otherwise.
-const WORTH: f64 = 5.0;
+/// Ranges cost at least this many times their fixed cost, unless the user chooses their length.
+const TIMES_FIXED_COST: f64 = 5.0;
 
 /// What a pair costs whatever its length, in seconds: opening it, preparing the metrics, writing the result.
 const EACH: f64 = 0.0015;
@@ -86,7 +86,7 @@ impl Film {
     }
 
     /// Seconds that a range costs whatever its length.
-    fn each(self) -> f64 {
+    fn fixed_cost(self) -> f64 {
         if self.decoded == Decoded::Nothing { EACH } else { EACH + EACH_ENCODED }
     }
 
@@ -112,12 +112,19 @@ pub fn seconds(film: Option<Film>, range: Option<Range>, per_pixel: f64) -> f64 
     EACH + film.pixels * frames * per_pixel * 1e-9 + decoding
 }
 
-/// About how many seconds a piece of a long pair costs.
-#[derive(Clone, Copy, Debug)]
+/// About how many seconds of one core a range of a long pair costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
     pub seconds: f64,
-    /// The user says so: it holds whatever it costs.
+    /// The user chose it, so it is used as it is.
     is_given: bool,
+}
+
+/// The length of ranges in the plan that is made again, and how many shards it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier {
+    pub seconds: f64,
+    pub shards: usize,
 }
 
 impl Piece {
@@ -129,11 +136,23 @@ impl Piece {
 
     /// So that each of so many shards has work, where the whole list takes `total` seconds.
     pub fn for_shards(total: f64, shards: usize) -> Self {
-        Self::chosen(Self::USUAL.seconds.min(total / shards as f64))
+        Self { seconds: Self::USUAL.seconds.min(total / shards as f64), is_given: false }
     }
 
-    pub fn chosen(seconds: f64) -> Self {
-        Self { seconds, is_given: false }
+    /// For a list of `pairs` pairs that takes `total` seconds. With fewer pairs than shards, only parts of them give each shard
+    /// work. An earlier plan's ranges are kept, since their results can be used again, unless there are too few of them for the
+    /// shards.
+    pub fn choose(shards: Option<usize>, pairs: usize, total: f64, earlier: Option<Earlier>) -> Self {
+        let wanted = shards.filter(|shards| pairs < *shards);
+        let new = wanted.map_or(Self::USUAL, |shards| Self::for_shards(total, shards));
+        let kept = earlier.map(|earlier| Self { seconds: earlier.seconds, is_given: false });
+        match (kept, wanted) {
+            (Some(kept), Some(shards)) if earlier.is_some_and(|earlier| earlier.shards < shards) => {
+                if new.seconds < kept.seconds { new } else { kept }
+            }
+            (Some(kept), _) => kept,
+            (None, _) => new,
+        }
     }
 }
 
@@ -144,7 +163,7 @@ pub fn cut(film: Option<Film>, per_pixel: f64, piece: Piece) -> Vec<Option<Range
     let frames = film.and_then(|film| film.frames).unwrap_or(0);
     let whole = seconds(film, None, per_pixel);
     let most = match film {
-        Some(film) if !piece.is_given => piece.seconds.max(WORTH * film.each()),
+        Some(film) if !piece.is_given => piece.seconds.max(TIMES_FIXED_COST * film.fixed_cost()),
         _ => piece.seconds,
     };
     // A quotient that should be a whole number may be a little above it.
@@ -271,6 +290,22 @@ mod tests {
         }
         let short = Film::of(shape(12, true), Some(12));
         assert_eq!(cut(short, 4.0, Piece::for_shards(seconds(short, None, 4.0), 1_000)), [None]);
+    }
+
+    /// A plan that is made again keeps its ranges, but not if there are too few of them.
+    #[test]
+    fn ranges_of_an_earlier_plan_are_kept() {
+        let seconds = |shards, earlier| Piece::choose(shards, 2, 400.0, earlier).seconds;
+        assert_eq!(seconds(Some(40), None), 10.0);
+        assert_eq!(seconds(None, None), 60.0);
+        assert_eq!(seconds(Some(2), None), 60.0, "each pair is work for a shard");
+        let earlier = |seconds, shards| Some(Earlier { seconds, shards });
+        assert_eq!(seconds(Some(40), earlier(8.0, 40)), 8.0, "the list was longer before");
+        assert_eq!(seconds(Some(40), earlier(12.0, 40)), 12.0, "the list was shorter before");
+        assert_eq!(seconds(Some(80), earlier(10.0, 40)), 5.0, "more shards");
+        assert_eq!(seconds(Some(40), earlier(60.0, 7)), 10.0, "no shards were asked for before");
+        assert_eq!(seconds(Some(80), earlier(4.0, 60)), 4.0, "they are short enough");
+        assert_eq!(seconds(None, earlier(10.0, 40)), 10.0);
     }
 
     #[test]

@@ -69,8 +69,8 @@ pub struct PlanArgs {
     pub workers: Option<u32>,
 
     /// Cut videos into ranges of about this many seconds of one core: the most that a killed worker loses [default: 60, or less
-    /// where --shards are more than pairs; encoded video whose pairs are not found while planning is cut less often, so that decoding what precedes a range at most doubles the
-    /// cost]
+    /// if there are fewer pairs than --shards; encoded video whose pairs are not found while planning is cut less often, so that
+    /// decoding what precedes a range at most doubles the cost]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub piece: Option<f64>,
 
@@ -233,18 +233,17 @@ fn make(args: &PlanArgs, folder: &PlanFolder) -> Result<Plan> {
         ..Head::default()
     };
     let looks = look(&words, &pairs)?;
-    let piece = match (args.piece, earlier.as_ref().and_then(|plan| plan.head.piece)) {
-        (Some(seconds), _) => Piece::given(seconds),
-        (None, Some(seconds)) => Piece::chosen(seconds),
-        // Fewer pairs than shards that the user wants: only parts of them give each shard work.
-        (None, None) => match args.shards.map(|shards| shards as usize) {
-            Some(shards) if pairs.len() < shards => {
-                let whole = |look: &Look| cost::seconds(Film::of(look.shape, None), None, head.ns_per_pixel);
-                Piece::for_shards(looks.iter().map(whole).sum(), shards)
-            }
-            _ => Piece::USUAL,
+    let piece = args.piece.map_or_else(
+        || {
+            let whole = |look: &Look| cost::seconds(Film::of(look.shape, None), None, head.ns_per_pixel);
+            let total = looks.iter().map(whole).sum();
+            let earlier = earlier
+                .as_ref()
+                .and_then(|plan| Some(cost::Earlier { seconds: plan.head.piece?, shards: plan.head.shards }));
+            Piece::choose(args.shards.map(|shards| shards as usize), pairs.len(), total, earlier)
         },
-    };
+        Piece::given,
+    );
     head.piece = args.piece.is_none().then_some(piece.seconds);
     // A limit on frames or a step cannot be divided.
     let is_whole = words.run.frames.is_some() || words.run.subsample != 1;
