@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use visus_video::{Allocator, Format, Pool, ReadError, SharedFrame, Source};
+use visus_video::{Allocator, Format, PlaneSet, Pool, ReadError, SharedFrame, Source};
 
 use crate::Cancel;
 use crate::error::{EngineError, Role, Side, guarded};
@@ -25,7 +25,7 @@ pub(crate) struct Input {
     pub skip: u64,
     /// Frames to pass over between two that are read: those of other readers.
     pub between: u64,
-    pub chroma: ChromaReading,
+    pub planes: PlaneReading,
     pub pool: Pool,
     /// Help with each frame.
     pub hands: FrameThreads,
@@ -51,8 +51,8 @@ impl Input {
             return Some(Err(error));
         }
         let mut frame = self.pool.take()?;
-        let (luma, hands) = (!self.chroma.is_wanted(), self.hands.clone());
-        let more = self.ask(|source| source.read_spread(&mut frame, luma, &hands));
+        let (planes, hands) = (self.planes.wanted(), self.hands.clone());
+        let more = self.ask(|source| source.read_planes(&mut frame, planes, &hands));
         self.skip = self.between;
         Some(more.map(|more| more.then(|| SharedFrame::from(frame))))
     }
@@ -67,7 +67,7 @@ impl Input {
             side: self.side,
             skip: self.skip.saturating_add(place),
             between,
-            chroma: self.chroma.clone(),
+            planes: self.planes.clone(),
             pool: self.pool.clone(),
             hands: self.hands.clone(),
         };
@@ -93,20 +93,17 @@ impl Input {
     }
 }
 
-/// When the planes beside luma are read.
+/// Which planes are read. Those that no metric looks at are read until two pictures differ: then the question whether the
+/// inputs are identical is settled.
 #[derive(Clone, Debug)]
-pub(crate) enum ChromaReading {
-    Always,
-    /// No metric looks at them, and once two pictures differ the question whether the inputs are identical is settled.
-    UntilDifferent(Differs),
+pub(crate) struct PlaneReading {
+    pub looked_at: PlaneSet,
+    pub differs: Differs,
 }
 
-impl ChromaReading {
-    fn is_wanted(&self) -> bool {
-        match self {
-            Self::Always => true,
-            Self::UntilDifferent(differs) => !differs.is_set(),
-        }
+impl PlaneReading {
+    fn wanted(&self) -> PlaneSet {
+        if self.differs.is_set() { self.looked_at } else { PlaneSet::ALL }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use visus_metrics::{ClipInfo, Info, Key, Level, Metric, MetricError, Options, Reach, registry};
+use visus_metrics::{ClipInfo, Info, Key, Level, Metric, MetricError, Options, PlanesRead, Reach, registry};
 use visus_video::Format;
 
 use crate::model::{LoadError, ModelSpec, NamedModel, normalised_number};
@@ -214,9 +214,10 @@ impl Plan {
         self.metrics.iter().map(|planned| planned.metric.reach()).fold(Reach::default(), farther)
     }
 
-    /// Whether no metric looks at chroma.
-    pub(crate) fn luma_only(&self) -> bool {
-        self.metrics.iter().all(|planned| planned.metric.luma_only())
+    /// The planes that metrics look at.
+    pub(crate) fn planes_read(&self) -> PlanesRead {
+        let all = self.metrics.iter().map(|planned| planned.metric.planes_read());
+        all.fold(PlanesRead::NONE, |sum, planes| sum | planes)
     }
 
     /// The places of all metrics.

@@ -7,13 +7,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use visus_metrics::PlanesRead;
 use visus_video::budget::Reservation;
 use visus_video::{Format, Pool, Source};
 
 use crate::backend::{BackendUsed, OpenDevice};
 use crate::collect::Collector;
 use crate::error::{EngineError, Role, Side};
-use crate::feed::{ChromaReading, DirectReader, FRAMES_AHEAD, Feed, Input, ReaderThreads, frame_pool};
+use crate::feed::{DirectReader, FRAMES_AHEAD, Feed, Input, PlaneReading, ReaderThreads, frame_pool};
 use crate::frame_threads::FrameThreads;
 use crate::memory::Needs;
 use crate::pair::{Differs, SharedWalk, Walk, Windows};
@@ -176,23 +177,20 @@ impl<'a> Run<'a> {
                 frame_pool(self.clip.format, size, allocator.as_ref())
             }
         };
-        let input = |source: Box<dyn Source>, side, skip: u64| Input {
+        let planes = if self.is_observed() { PlanesRead::ALL } else { self.plan.planes_read() };
+        let input = |source: Box<dyn Source>, side, planes, skip: u64| Input {
             pool: pool(&*source),
             source,
             side,
             skip: skip.saturating_add(self.span.read),
             between: 0,
-            chroma: if self.plan.luma_only() && !self.is_observed() {
-                ChromaReading::UntilDifferent(differs.clone())
-            } else {
-                ChromaReading::Always
-            },
+            planes: PlaneReading { looked_at: planes, differs: differs.clone() },
             hands: self.hands.clone(),
         };
         let [reference, distorted] = sources;
         [
-            input(reference, Side::Reference, self.settings.skip_reference),
-            input(distorted, Side::Distorted, self.settings.skip_distorted),
+            input(reference, Side::Reference, planes.reference, self.settings.skip_reference),
+            input(distorted, Side::Distorted, planes.distorted, self.settings.skip_distorted),
         ]
     }
 

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 use visus_engine::{
-    Cancel, EngineError, Event, Flow, ModelSpec, Outcome, Plan, Settings, Side, Silent, Sink, run,
+    Cancel, EngineError, Event, FeatureSpec, Flow, ModelSpec, Outcome, Plan, Settings, Side, Silent, Sink,
+    run,
 };
 use visus_metrics::Level;
 use visus_video::synthetic::{Clip, Distortion};
-use visus_video::{Chroma, Format, Frame, Info, ReadError, Source};
+use visus_video::{Chroma, Format, Frame, Info, PlaneSet, ReadError, Source, Spread};
 
 /// A clip that never blocks, as a file does not, notes who reads it, and may be cut short.
 struct File {
@@ -135,5 +136,90 @@ fn a_file_that_ends_early_is_an_error() {
         assert!(matches!(source, ReadError::Truncated { .. }), "what was said first: {source}");
         let (result, _) = Case { frames: [0, 3], ..Case::new(threads) }.run(&Cancel::new(), &mut Silent);
         assert!(matches!(result, Err(EngineError::NoFrames)), "{result:?}");
+    }
+}
+
+/// A clip that notes which planes it is asked for, and hands over nothing else.
+struct Asked {
+    clip: Clip,
+    planes: Arc<Mutex<Vec<PlaneSet>>>,
+}
+
+impl Source for Asked {
+    fn format(&self) -> &Format {
+        self.clip.format()
+    }
+    fn name(&self) -> &str {
+        "asked"
+    }
+    fn info(&self) -> &Info {
+        self.clip.info()
+    }
+    fn frames_read(&self) -> u64 {
+        self.clip.frames_read()
+    }
+    fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
+        self.clip.read(frame)
+    }
+    fn read_planes(
+        &mut self,
+        frame: &mut Frame,
+        planes: PlaneSet,
+        _hands: &dyn Spread,
+    ) -> Result<bool, ReadError> {
+        self.planes.lock().unwrap().push(planes);
+        let more = self.clip.read(frame)?;
+        for index in (0..3).filter(|index| !planes.range(3).contains(index)) {
+            let mut plane = frame.plane_mut_u8(index).unwrap();
+            (0..plane.height()).for_each(|y| plane.row_mut(y).fill(99));
+        }
+        Ok(more)
+    }
+    fn skip(&mut self, count: u64) -> Result<u64, ReadError> {
+        self.clip.skip(count)
+    }
+    fn total_frames(&self) -> Option<u64> {
+        self.clip.total_frames()
+    }
+    fn never_blocks(&self) -> bool {
+        true
+    }
+}
+
+/// What is asked of both sides, frame by frame, and the scores. The first pictures are identical, the second ones are not.
+fn asked(feature: &str, threads: usize) -> ([Vec<PlaneSet>; 2], Outcome) {
+    let plan = Plan::new(&[], &[feature.parse::<FeatureSpec>().unwrap()], true).unwrap();
+    let reference = Clip::scene(Format::new(640, 400, Chroma::C420, 8).unwrap(), 5, 5);
+    let distorted = reference.clone().distorted(Distortion::Freeze { hold: 2 });
+    let settings = Settings { threads, backend: Level::detect().into(), ..Settings::default() };
+    let noted: [Arc<Mutex<Vec<PlaneSet>>>; 2] = Default::default();
+    let source = |clip: &Clip, side: usize| {
+        Box::new(Asked { clip: clip.clone(), planes: Arc::clone(&noted[side]) }) as Box<dyn Source>
+    };
+    let score = |reference, distorted| {
+        run(&plan, reference, distorted, &settings, &Cancel::new(), &mut Silent).unwrap()
+    };
+    let outcome = score(source(&reference, 0), source(&distorted, 1));
+    let whole = score(Box::new(reference.clone()), Box::new(distorted.clone()));
+    assert_eq!(scores(&outcome), scores(&whole), "{feature}, {threads} threads");
+    (noted.map(|planes| planes.lock().unwrap().clone()), outcome)
+}
+
+#[test]
+fn planes_that_nobody_looks_at_are_read_until_pictures_differ() {
+    for (feature, reference, distorted) in [
+        ("vif", PlaneSet::LUMA, PlaneSet::LUMA),
+        ("motion", PlaneSet::LUMA, PlaneSet::NONE),
+        ("cambi", PlaneSet::NONE, PlaneSet::LUMA),
+        ("speed_chroma", PlaneSet::CHROMA, PlaneSet::CHROMA),
+        ("psnr", PlaneSet::ALL, PlaneSet::ALL),
+    ] {
+        let (planes, outcome) = asked(feature, 1);
+        for (side, rest) in planes.iter().zip([reference, distorted]) {
+            let expected = [PlaneSet::ALL, PlaneSet::ALL, rest, rest, rest];
+            assert_eq!(side[..5], expected, "{feature}");
+        }
+        assert!(!outcome.identical, "{feature}");
+        asked(feature, 3);
     }
 }

@@ -37,6 +37,8 @@ mod null;
 mod options;
 mod ordered;
 mod picture;
+#[cfg(test)]
+mod planes_tests;
 pub mod printf;
 mod psnr;
 mod psnr_hvs;
@@ -60,7 +62,7 @@ pub use level::Level;
 pub(crate) use metric::group_settings;
 pub use metric::{
     Appears, Build, Direct, Emit, Extractor, Fold, GroupExtractor, Info, Key, Metric, MetricError, Needs,
-    Pair, Reach, Window,
+    Pair, PlanesRead, Reach, Window,
 };
 pub use options::{OptionError, OptionKind, OptionSpec, OptionValue, Options};
 pub use visus_video::{Alone, Spread};

@@ -1,8 +1,9 @@
 //! The shape every metric has: definition, extractor, fold.
 
 use std::any::Any;
+use std::ops::BitOr;
 
-use visus_video::{Alone, Format, Frame, Spread};
+use visus_video::{Alone, Format, Frame, PlaneSet, Spread};
 
 use crate::device::DeviceTask;
 use crate::{ClipInfo, Level, OptionError, OptionSpec, Options};
@@ -76,6 +77,32 @@ pub struct Needs {
     pub every_frame: bool,
 }
 
+/// Which planes of the two pictures a metric looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanesRead {
+    pub reference: PlaneSet,
+    pub distorted: PlaneSet,
+}
+
+impl PlanesRead {
+    pub const NONE: Self = Self::of_both(PlaneSet::NONE);
+    pub const LUMA: Self = Self::of_both(PlaneSet::LUMA);
+    pub const ALL: Self = Self::of_both(PlaneSet::ALL);
+
+    /// The same planes of both pictures.
+    pub const fn of_both(planes: PlaneSet) -> Self {
+        Self { reference: planes, distorted: planes }
+    }
+}
+
+impl BitOr for PlanesRead {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self { reference: self.reference | other.reference, distorted: self.distorted | other.distorted }
+    }
+}
+
 /// How far a fold looks: so many rows on both sides decide on a frame's scores, beside its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
@@ -128,9 +155,9 @@ pub trait Metric: Any + Send + Sync {
         Reach::default()
     }
 
-    /// Whether it looks at plane 0 alone, so that nobody need read the others.
-    fn luma_only(&self) -> bool {
-        false
+    /// The planes that it looks at, so that nobody need read the others.
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::ALL
     }
 
     /// How many raw numbers an extractor gives per frame.

@@ -219,7 +219,7 @@ fn window<'a>(clip: &[Pair<'a>], index: usize) -> Window<'a> {
 }
 
 /// Options as pairs of texts that own them.
-fn given(options: &[(&str, &str)]) -> Vec<(String, String)> {
+pub fn given(options: &[(&str, &str)]) -> Vec<(String, String)> {
     options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 

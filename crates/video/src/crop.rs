@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Format, Frame, Info, Plane, PlaneView, ReadError, Source};
+use crate::{Alone, Format, Frame, Info, Plane, PlaneSet, PlaneView, ReadError, Source, Spread};
 
 /// A rectangle of luma samples, written as in X11 and ImageMagick: `1920x800+0+140`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,21 +85,6 @@ impl Cropped {
         let format = region.of(source.format())?;
         Ok(Self { source, region, format, whole: None })
     }
-
-    fn take(
-        &mut self,
-        frame: &mut Frame,
-        planes: usize,
-        read: impl FnOnce(&mut dyn Source, &mut Frame) -> Result<bool, ReadError>,
-    ) -> Result<bool, ReadError> {
-        let format = *self.source.format();
-        let whole = self.whole.get_or_insert_with(|| Frame::new(format));
-        let more = read(&mut *self.source, whole)?;
-        if more {
-            (0..planes).for_each(|index| copy(whole, frame, index, &self.region));
-        }
-        Ok(more)
-    }
 }
 
 fn copy(from: &Frame, to: &mut Frame, index: usize, region: &Region) {
@@ -144,12 +129,22 @@ impl Source for Cropped {
     }
 
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        let planes = self.format.planes();
-        self.take(frame, planes, |source, whole| source.read(whole))
+        self.read_planes(frame, PlaneSet::ALL, &Alone)
     }
 
-    fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        self.take(frame, 1, |source, whole| source.read_luma(whole))
+    fn read_planes(
+        &mut self,
+        frame: &mut Frame,
+        planes: PlaneSet,
+        hands: &dyn Spread,
+    ) -> Result<bool, ReadError> {
+        let format = *self.source.format();
+        let whole = self.whole.get_or_insert_with(|| Frame::new(format));
+        let more = self.source.read_planes(whole, planes, hands)?;
+        if more {
+            planes.range(format.planes()).for_each(|index| copy(whole, frame, index, &self.region));
+        }
+        Ok(more)
     }
 
     fn skip(&mut self, count: u64) -> Result<u64, ReadError> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Format, Frame, Info, ReadError, Source, Spread};
+use crate::{Format, Frame, Info, PlaneSet, ReadError, Source, Spread};
 
 /// A source with another frame rate.
 pub struct Declared {
@@ -44,12 +44,13 @@ impl Source for Declared {
         self.source.read(frame)
     }
 
-    fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        self.source.read_luma(frame)
-    }
-
-    fn read_spread(&mut self, frame: &mut Frame, luma: bool, hands: &dyn Spread) -> Result<bool, ReadError> {
-        self.source.read_spread(frame, luma, hands)
+    fn read_planes(
+        &mut self,
+        frame: &mut Frame,
+        planes: PlaneSet,
+        hands: &dyn Spread,
+    ) -> Result<bool, ReadError> {
+        self.source.read_planes(frame, planes, hands)
     }
 
     fn skip(&mut self, count: u64) -> Result<u64, ReadError> {

@@ -254,16 +254,18 @@ impl Input {
         if got == into.len() { Ok(()) } else { Err(Shortfall::End) }
     }
 
-    /// Fills these slices with the bytes that follow one another from here on, by several hands, and stays where it is.
-    /// Whether that was possible, and there were enough bytes.
+    /// Fills these slices with the bytes that follow one another `ahead` bytes from here, by several hands, and stays where it
+    /// is. Whether that was possible, and there were enough bytes.
     #[cfg(unix)]
-    pub(crate) fn read_parts(&self, slices: Vec<&mut [u8]>, hands: &dyn Spread) -> bool {
-        let Some(file) = &self.shared else { return false };
-        parts::read(file, self.position, slices, hands)
+    pub(crate) fn read_parts(&self, ahead: u64, slices: Vec<&mut [u8]>, hands: &dyn Spread) -> bool {
+        let (Some(file), Some(start)) = (&self.shared, self.position.checked_add(ahead)) else {
+            return false;
+        };
+        parts::read(file, start, slices, hands)
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn read_parts(&self, _slices: Vec<&mut [u8]>, _hands: &dyn Spread) -> bool {
+    pub(crate) fn read_parts(&self, _ahead: u64, _slices: Vec<&mut [u8]>, _hands: &dyn Spread) -> bool {
         false
     }
 

@@ -1,9 +1,11 @@
 //! How the planes of a frame lie in a file, and the way from there into a [`Frame`].
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 
 use crate::input::{Input, Shortfall};
-use crate::{Chroma, ChromaRounding, Format, Frame, PlaneMut, Spread};
+use crate::{Chroma, ChromaRounding, Format, Frame, PlaneMut, PlaneSet, Spread};
 
 /// The planes of one frame as a file has them: packed rows, plane after plane, two bytes little-endian above 8 bits.
 #[derive(Clone, Copy, Debug)]
@@ -39,38 +41,41 @@ impl FileLayout {
 
     /// Bytes of one frame.
     pub(crate) fn bytes(&self) -> u64 {
-        (0..self.format.planes()).map(|plane| self.plane_bytes(plane)).sum::<u64>() + self.alpha_bytes()
+        self.planes_bytes(0..self.format.planes()) + self.alpha_bytes()
     }
 
-    /// Reads one frame. On a shortfall the frame is partly overwritten.
-    pub(crate) fn read(&self, input: &mut Input, frame: &mut Frame) -> Result<(), Shortfall> {
-        for index in 0..self.format.planes() {
+    /// Reads these planes of one frame and passes over the others. On a shortfall the frame is partly overwritten.
+    pub(crate) fn read(
+        &self,
+        input: &mut Input,
+        frame: &mut Frame,
+        planes: PlaneSet,
+    ) -> Result<(), Shortfall> {
+        let wanted = planes.range(self.format.planes());
+        input.pass(self.planes_bytes(0..wanted.start))?;
+        for index in wanted.clone() {
             self.read_plane(input, frame, index)?;
         }
-        input.pass(self.alpha_bytes())
+        input.pass(self.planes_bytes(wanted.end..self.format.planes()) + self.alpha_bytes())
     }
 
-    /// Reads plane 0 and passes over the rest of the frame.
-    pub(crate) fn read_luma(&self, input: &mut Input, frame: &mut Frame) -> Result<(), Shortfall> {
-        self.read_plane(input, frame, 0)?;
-        input.pass(self.bytes() - self.plane_bytes(0))
-    }
-
-    /// Reads one frame, or its plane 0, by several hands. Says no where the input or the frame is not made for that, or where
-    /// the frame could not be had whole: then nothing of the input is taken.
+    /// The same by several hands. Says no where the input or the frame is not made for that, or where the frame could not
+    /// be had whole: then nothing of the input is taken.
     pub(crate) fn read_spread(
         &self,
         input: &mut Input,
         frame: &mut Frame,
-        luma: bool,
+        planes: PlaneSet,
         hands: &dyn Spread,
     ) -> Result<bool, Shortfall> {
         if !self.is_read_in_place() {
             return Ok(false);
         }
+        let wanted = planes.range(self.format.planes());
         let Some(mut planes) = frame.packed_planes_mut() else { return Ok(false) };
-        planes.truncate(if luma { 1 } else { planes.len() });
-        if !input.read_parts(planes, hands) {
+        planes.truncate(wanted.end);
+        let slices = planes.split_off(wanted.start);
+        if !input.read_parts(self.planes_bytes(0..wanted.start), slices, hands) {
             return Ok(false);
         }
         input.pass(self.bytes())?;
@@ -93,6 +98,10 @@ impl FileLayout {
         } else {
             Ok(())
         }
+    }
+
+    fn planes_bytes(&self, planes: Range<usize>) -> u64 {
+        planes.map(|plane| self.plane_bytes(plane)).sum()
     }
 
     fn plane_bytes(&self, plane: usize) -> u64 {

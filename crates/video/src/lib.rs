@@ -39,6 +39,7 @@ mod libvmaf_words;
 mod memory;
 #[cfg(unix)]
 mod parts;
+mod plane_set;
 mod pool;
 mod reader;
 mod remote;
@@ -60,6 +61,7 @@ pub use info::{ChromaRounding, ColourRange, Info, Interlacing, Warning};
 pub use input::{peek_stdin, stdin_bytes};
 pub use lent::LentPicture;
 pub use memory::{Allocator, Buffer};
+pub use plane_set::PlaneSet;
 pub use pool::{Pool, PooledFrame, SharedFrame};
 pub use reader::Reader;
 pub use remote::RemotePicture;

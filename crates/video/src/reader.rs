@@ -6,7 +6,7 @@ use std::io;
 use crate::input::{Input, Shortfall};
 use crate::layout::{FileLayout, rounding_matters};
 use crate::y4m::{self, FrameHeader};
-use crate::{ChromaRounding, Format, Frame, Info, ReadError, Source, Spread, Warning};
+use crate::{Alone, ChromaRounding, Format, Frame, Info, PlaneSet, ReadError, Source, Spread, Warning};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
@@ -198,24 +198,21 @@ impl Source for Reader {
     }
 
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        self.check_frame(frame)?;
-        self.next(|layout, input| layout.read(input, frame))
+        self.read_planes(frame, PlaneSet::ALL, &Alone)
     }
 
-    fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        self.check_frame(frame)?;
-        self.next(|layout, input| layout.read_luma(input, frame))
-    }
-
-    fn read_spread(&mut self, frame: &mut Frame, luma: bool, hands: &dyn Spread) -> Result<bool, ReadError> {
+    fn read_planes(
+        &mut self,
+        frame: &mut Frame,
+        planes: PlaneSet,
+        hands: &dyn Spread,
+    ) -> Result<bool, ReadError> {
         self.check_frame(frame)?;
         self.next(|layout, input| {
-            let done = hands.width() > 1 && layout.read_spread(input, frame, luma, hands)?;
-            match (done, luma) {
-                (true, _) => Ok(()),
-                (false, true) => layout.read_luma(input, frame),
-                (false, false) => layout.read(input, frame),
+            if hands.width() > 1 && layout.read_spread(input, frame, planes, hands)? {
+                return Ok(());
             }
+            layout.read(input, frame, planes)
         })
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::input::Input;
 use crate::reader::Reader;
-use crate::{ChromaRounding, Format, Frame, Info, ReadError, Spread};
+use crate::{ChromaRounding, Format, Frame, Info, PlaneSet, ReadError, Spread};
 
 /// A sequence of frames of one format, read once from front to back.
 pub trait Source: Send {
@@ -38,16 +38,16 @@ pub trait Source: Send {
     /// [`Frame::exchange`], instead of copying it.
     fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError>;
 
-    /// The same for a reader who looks at plane 0 alone: the content of the others is unspecified afterwards.
-    fn read_luma(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
+    /// The same for a caller who looks at these planes alone: the content of the others is unspecified afterwards. Several hands
+    /// share the reading if the source can be read that way, which is worth it where frames are few and large.
+    fn read_planes(
+        &mut self,
+        frame: &mut Frame,
+        planes: PlaneSet,
+        hands: &dyn Spread,
+    ) -> Result<bool, ReadError> {
+        let _ = (planes, hands);
         self.read(frame)
-    }
-
-    /// [`read`](Self::read), or [`read_luma`](Self::read_luma) where only `luma` is wanted, by several hands if the source
-    /// can be read that way: worth it where frames are few and large.
-    fn read_spread(&mut self, frame: &mut Frame, luma: bool, hands: &dyn Spread) -> Result<bool, ReadError> {
-        let _ = hands;
-        if luma { self.read_luma(frame) } else { self.read(frame) }
     }
 
     /// Passes over up to `count` frames and says how many there were; fewer is the regular end.

@@ -45,7 +45,9 @@ mod wavelet;
 use visus_video::Format;
 
 use crate::device::DeviceTask;
-use crate::{ClipInfo, Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options};
+use crate::{
+    ClipInfo, Direct, Emit, Extractor, Fold, Info, Key, Level, Metric, MetricError, Options, PlanesRead,
+};
 pub use decouple::reciprocals;
 pub use device::{AdmScale, AdmShifts, AdmTask};
 pub use score::{AdmFinish, AdmSums};
@@ -140,8 +142,8 @@ impl Metric for Adm {
         &self.keys
     }
 
-    fn luma_only(&self) -> bool {
-        true
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn lean(&self, is_read: &dyn Fn(&Key) -> bool) -> Option<Box<dyn Metric>> {

@@ -30,12 +30,13 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use visus_video::Format;
+use visus_video::{Format, PlaneSet};
 
 use crate::device::DeviceTask;
 use crate::simd::Target;
 use crate::{
-    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, PlanesRead, Spread,
+    Window,
 };
 
 use geometry::{Geometries, Geometry};
@@ -202,6 +203,12 @@ impl Metric for Cambi {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    /// The source is looked at with `full_ref` alone.
+    fn planes_read(&self) -> PlanesRead {
+        let reference = if self.full_reference { PlaneSet::LUMA } else { PlaneSet::NONE };
+        PlanesRead { reference, ..PlanesRead::LUMA }
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

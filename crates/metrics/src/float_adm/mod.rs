@@ -23,7 +23,8 @@ use visus_video::{Format, Frame};
 use crate::picture::FloatPlane;
 use crate::simd::Target;
 use crate::{
-    Appears, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, Spread, Window,
+    Appears, ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Pair, PlanesRead, Spread,
+    Window,
 };
 
 use scale::{Leftovers, Scale, SharedScales, Strengths, Workspace};
@@ -115,6 +116,10 @@ impl Metric for FloatAdm {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, _level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -15,7 +15,9 @@ use visus_video::Format;
 use crate::float_psnr::Ceiling;
 use crate::math::log10;
 use crate::simd::Target;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, PlanesRead, Spread, Window,
+};
 use filter::Filters;
 use scalar::Energy;
 
@@ -47,6 +49,10 @@ impl Metric for Ansnr {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

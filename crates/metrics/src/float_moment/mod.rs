@@ -7,7 +7,9 @@ use visus_video::Frame;
 
 use crate::simd::Target;
 use crate::squares::{sum, sum_of_squares};
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, PlanesRead, Spread, Window,
+};
 
 pub static INFO: Info = Info {
     name: "float_moment",
@@ -38,6 +40,10 @@ impl Metric for FloatMoment {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, _clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -14,13 +14,13 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-use visus_video::{Chroma, Format};
+use visus_video::{Chroma, Format, PlaneSet};
 
 use crate::motion::Blend;
 use crate::simd::Target;
 use crate::{
     Appears, ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options,
-    Reach, Spread, Window,
+    PlanesRead, Reach, Spread, Window,
 };
 
 pub static INFO: Info = Info {
@@ -161,6 +161,12 @@ impl Metric for FloatMotion {
     /// The minimum is taken over the differences on both sides.
     fn reach(&self) -> Reach {
         Reach { before: 1, after: 1 }
+    }
+
+    /// Motion is that of the reference.
+    fn planes_read(&self) -> PlanesRead {
+        let reference = if self.settings.add_uv { PlaneSet::ALL } else { PlaneSet::LUMA };
+        PlanesRead { reference, ..PlanesRead::NONE }
     }
 
     fn raw_len(&self) -> usize {

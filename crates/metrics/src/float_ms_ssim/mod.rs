@@ -16,7 +16,8 @@ use crate::float_ssim::{CLIP_OPTION, Comparison, Decibels, Luminance, Means, Sta
 use crate::math::pow;
 use crate::simd::Target;
 use crate::{
-    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread, Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, PlanesRead,
+    Spread, Window,
 };
 use pyramid::{Halving, Pyramid};
 
@@ -85,6 +86,10 @@ impl Metric for MsSsim {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -8,7 +8,9 @@ use visus_video::Format;
 use crate::math::log10;
 use crate::simd::Target;
 use crate::squares::sum_of_squared_differences;
-use crate::{ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, Spread, Window};
+use crate::{
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Options, PlanesRead, Spread, Window,
+};
 
 pub static INFO: Info = Info {
     name: "float_psnr",
@@ -52,6 +54,10 @@ impl Metric for FloatPsnr {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -22,7 +22,8 @@ use visus_video::Format;
 use crate::picture::FloatPlane;
 use crate::simd::Target;
 use crate::{
-    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, Spread, Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair, PlanesRead,
+    Spread, Window,
 };
 pub(crate) use decibel::{CLIP_OPTION, Decibels};
 pub(crate) use source::{Row, Source};
@@ -66,6 +67,10 @@ impl Metric for Ssim {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -13,7 +13,8 @@ mod tests;
 use crate::resize::{self, Method};
 use crate::simd::Target;
 use crate::{
-    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, gaussian, math,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, PlanesRead, gaussian,
+    math,
 };
 
 pub static INFO: Info = Info {
@@ -188,6 +189,10 @@ impl Metric for FloatVif {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -12,7 +12,7 @@ mod score;
 mod tests;
 mod vector;
 
-use visus_video::{Format, PlaneView};
+use visus_video::{Format, PlaneSet, PlaneView};
 
 pub use scalar::TAPS;
 pub use score::MotionSettings;
@@ -20,7 +20,7 @@ pub use score::MotionSettings;
 use crate::device::DeviceTask;
 use crate::{
     Appears, ClipInfo, Extractor, Fold, GroupExtractor, Info, Key, Level, Metric, MetricError, Needs,
-    OptionSpec, Options, Reach, Spread, Window, group_settings,
+    OptionSpec, Options, PlanesRead, Reach, Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -127,8 +127,9 @@ impl Metric for Motion {
         Reach { before: 2, after: self.settings.distance }
     }
 
-    fn luma_only(&self) -> bool {
-        true
+    /// Motion is that of the reference.
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead { distorted: PlaneSet::NONE, ..PlanesRead::LUMA }
     }
 
     fn raw_len(&self) -> usize {

@@ -16,8 +16,8 @@ use visus_video::Format;
 use crate::device::DeviceTask;
 use crate::simd::Target;
 use crate::{
-    ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Spread,
-    Window,
+    ClipInfo, Extractor, Fold, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, PlanesRead,
+    Spread, Window,
 };
 use fold::PsnrFold;
 
@@ -106,6 +106,10 @@ impl Metric for Psnr {
 
     fn needs(&self) -> Needs {
         Needs { every_frame: true, ..Needs::default() }
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        if self.settings.chroma { PlanesRead::ALL } else { PlanesRead::LUMA }
     }
 
     fn raw_len(&self) -> usize {

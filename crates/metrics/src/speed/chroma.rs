@@ -1,6 +1,6 @@
 //! `speed_chroma`: the two chroma planes, each on its own and together.
 
-use visus_video::Chroma;
+use visus_video::{Chroma, PlaneSet};
 
 use super::device::SpeedTask;
 use super::front::Source;
@@ -9,7 +9,8 @@ use super::stats::Singular;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
 use crate::device::DeviceTask;
 use crate::{
-    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Spread, Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, PlanesRead, Spread,
+    Window,
 };
 
 const NAME: &str = "speed_chroma";
@@ -68,6 +69,10 @@ impl Metric for SpeedChroma {
 
     fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::of_both(PlaneSet::CHROMA)
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

@@ -4,7 +4,8 @@ use super::front::Source;
 use super::score::Weighting;
 use super::{Comparer, KERNEL_SCALE, NN_FLOOR, PRESCALE, PRESCALE_METHOD, SIGMA_NN, Settings};
 use crate::{
-    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, Spread, Window,
+    ClipInfo, Extractor, Info, Key, Level, Metric, MetricError, Needs, OptionSpec, Options, PlanesRead,
+    Spread, Window,
 };
 
 const NAME: &str = "speed_temporal";
@@ -63,6 +64,10 @@ impl Metric for SpeedTemporal {
 
     fn needs(&self) -> Needs {
         Needs { history: 1, every_frame: true }
+    }
+
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {

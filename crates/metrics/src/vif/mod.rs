@@ -28,7 +28,7 @@ pub use table::log2_table;
 use crate::device::DeviceTask;
 use crate::{
     ClipInfo, Extractor, GroupExtractor, Info, Key, Level, Metric, MetricError, OptionSpec, Options, Pair,
-    Spread, Window, group_settings,
+    PlanesRead, Spread, Window, group_settings,
 };
 
 pub static INFO: Info = Info {
@@ -111,8 +111,8 @@ impl Metric for Vif {
         &self.keys
     }
 
-    fn luma_only(&self) -> bool {
-        true
+    fn planes_read(&self) -> PlanesRead {
+        PlanesRead::LUMA
     }
 
     fn extractor(&self, clip: &ClipInfo, level: Level) -> Result<Box<dyn Extractor>, MetricError> {
