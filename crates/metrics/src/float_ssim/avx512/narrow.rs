@@ -21,7 +21,7 @@
 //! [`wide`](super::wide). For sixteen pixels that makes 39 operations down the columns and 49 along rows, where ten shift terms over;
 //! with `f64` it is 60 and 68.
 //!
-//! Which part comes first depends on the processor ([`Fractions`]): either way the whole part is the multiple of the unit next
+//! Which part comes first depends on the processor ([`Fractions`](crate::simd::avx512::Fractions)): either way the whole part is the multiple of the unit next
 //! to the term, even ones where two are as near, and the difference is exact.
 //!
 //! Zen 4 multiplies on one pair of pipes, and adds and rounds on the other, 512 bits a cycle each. So wholes are summed on the
