@@ -294,10 +294,7 @@ impl Batches {
         for (number, (unfinished, stretch)) in all.take(columns.div_ceil(LANES * STRETCH)) {
             let from = number * STRETCH * LANES;
             let cells = (columns - from).div_ceil(LANES).min(STRETCH);
-            let fill = |signals: &mut Signals, y: usize| {
-                fill_signals(signals, reference, distorted, y, from);
-                narrow::is_in_range(reference.row(y), from) && narrow::is_in_range(distorted.row(y), from)
-            };
+            let fill = |signals: &mut Signals, y: usize| fill_signals(signals, reference, distorted, y, from);
             let mut next_in_range = fill(&mut signals[rows.start % 2], rows.start);
             let mut all_in_range = true;
             for (along, y) in along.iter_mut().zip(rows.clone()) {
@@ -378,10 +375,16 @@ fn change_form(form: Form, cells: &mut [Unfinished]) {
     }
 }
 
-/// The signals of row `y` from column `from` on, as many as there are and fit.
+/// The signals of row `y` from column `from` on, as many as there are and fit. Says whether the samples are in the range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<'_>, y: usize, from: usize) {
+fn fill_signals(
+    signals: &mut Signals,
+    reference: Source<'_>,
+    distorted: Source<'_>,
+    y: usize,
+    from: usize,
+) -> bool {
     for source in [reference, distorted] {
         match source.row((y + AHEAD).min(source.height() - 1)) {
             Row::U8(row, _) => ask_for(row, from),
@@ -389,11 +392,45 @@ fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<
             Row::Floats(row) => ask_for(row, from),
         }
     }
-    let [plain, other, ..] = &mut signals.0;
-    reference.row(y).read(from, plain);
-    distorted.row(y).read(from, other);
-    // Whatever lies beyond the picture: a length that the compiler knows is faster.
-    scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
+    let at_once = match (reference.row(y), distorted.row(y)) {
+        (Row::U8(row, factor), Row::U8(other, _)) => {
+            fill_at_once(signals, &row[from..], &other[from..], factor)
+        }
+        (Row::U16(row, factor), Row::U16(other, _)) => {
+            fill_at_once(signals, &row[from..], &other[from..], factor)
+        }
+        (Row::Floats(row), Row::Floats(other)) => fill_at_once(signals, &row[from..], &other[from..], 1.0),
+        _ => None,
+    };
+    at_once.unwrap_or_else(|| {
+        let [plain, other, ..] = &mut signals.0;
+        reference.row(y).read(from, plain);
+        distorted.row(y).read(from, other);
+        // Whatever lies beyond the picture: a length that the compiler knows is faster.
+        scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
+        narrow::is_in_range(reference.row(y), from) && narrow::is_in_range(distorted.row(y), from)
+    })
+}
+
+/// All signals in one go, if there are as many samples as fit. Says the same as [`fill_signals`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn fill_at_once<T: Copy + Into<f32>>(
+    signals: &mut Signals,
+    row: &[T],
+    other_row: &[T],
+    factor: f32,
+) -> Option<bool> {
+    let (row, other_row) = (row.first_chunk::<SAMPLES>()?, other_row.first_chunk::<SAMPLES>()?);
+    let [plain, other, squared, other_squared, product] = &mut signals.0;
+    let mut largest = 0;
+    for x in 0..SAMPLES {
+        let (a, b): (f32, f32) = (row[x].into() * factor, other_row[x].into() * factor);
+        (plain[x], other[x]) = (a, b);
+        (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
+        largest = largest.max(narrow::beyond_least(a)).max(narrow::beyond_least(b));
+    }
+    Some(narrow::is_within(largest))
 }
 
 #[inline]

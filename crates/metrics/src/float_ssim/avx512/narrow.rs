@@ -48,36 +48,33 @@ pub const PICTURE: i32 = 15 << 4;
 /// Where terms of squares and products are split.
 pub const PRODUCT: i32 = 7 << 4;
 
-/// Whether the samples of a row from column `from` on lie in the range, as many as [`SAMPLES`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub fn is_in_range(row: Row<'_>, from: usize) -> bool {
-    let (least, most) = RANGE;
-    match row {
-        Row::U8(row, factor) => {
-            let (least, most) = ((least / factor) as u8, (most / factor) as u8);
-            largest(&row[from..], |sample| sample.wrapping_sub(least)) <= most - least
-        }
-        Row::U16(row, factor) => {
-            let (least, most) = ((least / factor) as u16, (most / factor) as u16);
-            largest(&row[from..], |sample| sample.wrapping_sub(least)) <= most - least
-        }
-        Row::Floats(row) => {
-            // Positive numbers have the order of their bits; all others are beyond.
-            let (least, most) = (least.to_bits(), most.to_bits());
-            largest(&row[from..], |sample: f32| sample.to_bits().wrapping_sub(least)) <= most - least
-        }
-    }
+/// How far a sample is from the least one, such that those beyond the range are further than those within it: positive numbers
+/// have the order of their bits, and all others are beyond.
+#[inline(always)]
+pub fn beyond_least(sample: f32) -> u32 {
+    sample.to_bits().wrapping_sub(RANGE.0.to_bits())
 }
 
-/// The largest key of the first samples; faster where there are as many as the compiler knows.
+/// Whether samples are in the range of which none is further from the least one.
 #[inline(always)]
-fn largest<T: Copy, K: Ord + Default>(row: &[T], key: impl Fn(T) -> K) -> K {
-    let larger = |largest: K, sample: &T| largest.max(key(*sample));
-    match row.first_chunk::<SAMPLES>() {
-        Some(samples) => samples.iter().fold(K::default(), larger),
-        None => row.iter().fold(K::default(), larger),
-    }
+pub fn is_within(largest: u32) -> bool {
+    largest <= RANGE.1.to_bits() - RANGE.0.to_bits()
+}
+
+/// Whether the samples of a row from column `from` on lie in the range, as many as [`SAMPLES`].
+#[inline(always)]
+pub fn is_in_range(row: Row<'_>, from: usize) -> bool {
+    is_within(match row {
+        Row::U8(row, factor) => largest(&row[from..], factor),
+        Row::U16(row, factor) => largest(&row[from..], factor),
+        Row::Floats(row) => largest(&row[from..], 1.0),
+    })
+}
+
+#[inline(always)]
+fn largest<T: Copy + Into<f32>>(row: &[T], factor: f32) -> u32 {
+    let row = &row[..row.len().min(SAMPLES)];
+    row.iter().fold(0, |largest, sample| largest.max(beyond_least((*sample).into() * factor)))
 }
 
 /// A term, or a sum of terms, in its two parts.
