@@ -16,6 +16,27 @@ impl Avx512 {
     }
 }
 
+/// How floats are split at a fixed place fastest. The parts are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fractions {
+    /// The lower part by `vreduceps`: one operation on Intel's processors, where `vrndscaleps` is two.
+    Reduced,
+    /// The upper part by `vrndscaleps`: on AMD's Zen 4 `vreduceps` takes twice as long.
+    Rounded,
+}
+
+impl Fractions {
+    /// By the maker of this machine's processor. Takes microseconds: for an extractor, not for a frame.
+    pub fn of_machine(_proof: Avx512) -> Self {
+        #[allow(unused_unsafe, reason = "it was unsafe in the oldest Rust that may build this")]
+        // SAFETY: every processor with AVX-512 has the instruction, and its leaf 0.
+        let vendor = unsafe { __cpuid(0) };
+        // "GenuineIntel", by the registers in which it comes.
+        let is_intel = [vendor.ebx, vendor.edx, vendor.ecx] == [0x756e_6547, 0x4965_6e69, 0x6c65_746e];
+        if is_intel { Self::Reduced } else { Self::Rounded }
+    }
+}
+
 /// The order that undoes `zip`: low words (offset 0) or high words (offset 1) of both vectors, by 128-bit parts.
 const fn unzip(offset: i16) -> [i16; 32] {
     let mut order = [0; 32];

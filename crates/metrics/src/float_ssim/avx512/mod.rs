@@ -35,7 +35,7 @@ use super::scalar::{self, SIGNALS, TAPS, Variances};
 use super::source::{Row, Source};
 use super::sums::{Luminance, Sums, TermRows};
 use super::window::{BATCH, Comparison, OVERHANG};
-use crate::simd::avx512::Avx512;
+use crate::simd::avx512::{Avx512, Fractions};
 use crate::simd::{Number, OnMultipliers, x86};
 use narrow::{PICTURE, PRODUCT};
 
@@ -110,6 +110,7 @@ impl Stretch {
 #[derive(Debug)]
 pub struct Batches {
     _proof: Avx512,
+    fractions: Fractions,
     /// Of a row and of the next one: what was written just now is slow to read.
     signals: [Signals; 2],
     /// A stretch, filtered along its rows.
@@ -198,6 +199,7 @@ impl Batches {
         let stretches = width.div_ceil(LANES * STRETCH);
         Self {
             _proof: proof,
+            fractions: Fractions::of_machine(proof),
             signals: [Signals([[0.0; SAMPLES]; SIGNALS]); 2],
             along: Box::new([[Cell::ZERO; STRETCH]; BATCH]),
             unfinished: vec![Unfinished([[[[0.0; LANES]; UNFINISHED]; 2]; SIGNALS]); stretches * STRETCH],
@@ -262,15 +264,20 @@ impl Batches {
         terms: &mut TermRows,
         first: usize,
     ) {
-        if comparison.reference.is_whole() {
-            self.measure_signals::<true>(comparison, rows, terms, first);
-        } else {
-            self.measure_signals::<false>(comparison, rows, terms, first);
+        match (comparison.reference.is_whole(), self.fractions) {
+            (true, Fractions::Rounded) => self.measure_signals::<true, true>(comparison, rows, terms, first),
+            (true, Fractions::Reduced) => self.measure_signals::<true, false>(comparison, rows, terms, first),
+            (false, Fractions::Rounded) => {
+                self.measure_signals::<false, true>(comparison, rows, terms, first)
+            }
+            (false, Fractions::Reduced) => {
+                self.measure_signals::<false, false>(comparison, rows, terms, first)
+            }
         }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    fn measure_signals<const WHOLE: bool>(
+    fn measure_signals<const WHOLE: bool, const ROUND: bool>(
         &mut self,
         comparison: &Comparison<'_>,
         rows: Range<usize>,
@@ -287,16 +294,13 @@ impl Batches {
         for (number, (unfinished, stretch)) in all.take(columns.div_ceil(LANES * STRETCH)) {
             let from = number * STRETCH * LANES;
             let cells = (columns - from).div_ceil(LANES).min(STRETCH);
-            let fill = |signals: &mut Signals, y: usize| {
-                fill_signals(signals, reference, distorted, y, from);
-                narrow::is_in_range(reference.row(y), from) && narrow::is_in_range(distorted.row(y), from)
-            };
+            let fill = |signals: &mut Signals, y: usize| fill_signals(signals, reference, distorted, y, from);
             let mut next_in_range = fill(&mut signals[rows.start % 2], rows.start);
             let mut all_in_range = true;
             for (along, y) in along.iter_mut().zip(rows.clone()) {
                 let in_range = next_in_range;
                 next_in_range = fill(&mut signals[(y + 1) % 2], (y + 1).min(rows.end - 1));
-                filter_along::<WHOLE>(one, in_range, &signals[y % 2], &mut along[..cells]);
+                filter_along::<WHOLE, ROUND>(one, in_range, &signals[y % 2], &mut along[..cells]);
                 all_in_range &= in_range;
             }
             let before = stretch.form;
@@ -305,7 +309,7 @@ impl Batches {
                 change_form(form, &mut unfinished[..cells]);
             }
             for (cell, unfinished) in unfinished.iter_mut().enumerate().take(cells) {
-                filter_down(one, form, along, cell, unfinished, &mut moments, &mut meanwhile);
+                filter_down::<ROUND>(one, form, along, cell, unfinished, &mut moments, &mut meanwhile);
                 meanwhile.next_cell(from + cell * LANES, &moments);
             }
         }
@@ -316,11 +320,17 @@ impl Batches {
 /// Filters a row, in the faster form if its samples are in the range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn filter_along<const WHOLE: bool>(one: OnMultipliers, in_range: bool, signals: &Signals, out: &mut [Cell]) {
+fn filter_along<const WHOLE: bool, const ROUND: bool>(
+    one: OnMultipliers,
+    in_range: bool,
+    signals: &Signals,
+    out: &mut [Cell],
+) {
+    let single = narrow::splat(one);
     for (signal, samples) in signals.0.iter().enumerate() {
         match (in_range, signal) {
-            (true, 0 | 1) => narrow::filter_along::<PICTURE>(samples, out, signal),
-            (true, _) => narrow::filter_along::<PRODUCT>(samples, out, signal),
+            (true, 0 | 1) => narrow::filter_along::<PICTURE, ROUND>(single, samples, out, signal),
+            (true, _) => narrow::filter_along::<PRODUCT, ROUND>(single, samples, out, signal),
             (false, _) => wide::filter_along::<WHOLE>(one, samples, out, signal),
         }
     }
@@ -329,7 +339,7 @@ fn filter_along<const WHOLE: bool>(one: OnMultipliers, in_range: bool, signals: 
 /// Filters a cell of all rows of a batch down its columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn filter_down(
+fn filter_down<const ROUND: bool>(
     one: OnMultipliers,
     form: Form,
     rows: &[[Cell; STRETCH]; BATCH],
@@ -338,11 +348,16 @@ fn filter_down(
     out: &mut [Cell; BATCH],
     meanwhile: &mut Meanwhile<'_>,
 ) {
+    let single = narrow::splat(one);
     for (signal, under) in unfinished.0.iter_mut().enumerate() {
         let at = (cell, signal);
         match (form, signal) {
-            (Form::Narrow, 0 | 1) => narrow::filter_down::<PICTURE>(rows, at, under, out, meanwhile),
-            (Form::Narrow, _) => narrow::filter_down::<PRODUCT>(rows, at, under, out, meanwhile),
+            (Form::Narrow, 0 | 1) => {
+                narrow::filter_down::<PICTURE, ROUND>(single, rows, at, under, out, meanwhile);
+            }
+            (Form::Narrow, _) => {
+                narrow::filter_down::<PRODUCT, ROUND>(single, rows, at, under, out, meanwhile);
+            }
             (Form::Wide, _) => wide::filter_down(one, rows, at, under, out, meanwhile),
         }
     }
@@ -360,10 +375,16 @@ fn change_form(form: Form, cells: &mut [Unfinished]) {
     }
 }
 
-/// The signals of row `y` from column `from` on, as many as there are and fit.
+/// The signals of row `y` from column `from` on, as many as there are and fit. Says whether the samples are in the range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<'_>, y: usize, from: usize) {
+fn fill_signals(
+    signals: &mut Signals,
+    reference: Source<'_>,
+    distorted: Source<'_>,
+    y: usize,
+    from: usize,
+) -> bool {
     for source in [reference, distorted] {
         match source.row((y + AHEAD).min(source.height() - 1)) {
             Row::U8(row, _) => ask_for(row, from),
@@ -371,11 +392,45 @@ fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<
             Row::Floats(row) => ask_for(row, from),
         }
     }
-    let [plain, other, ..] = &mut signals.0;
-    reference.row(y).read(from, plain);
-    distorted.row(y).read(from, other);
-    // Whatever lies beyond the picture: a length that the compiler knows is faster.
-    scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
+    let at_once = match (reference.row(y), distorted.row(y)) {
+        (Row::U8(row, factor), Row::U8(other, _)) => {
+            fill_at_once(signals, &row[from..], &other[from..], factor)
+        }
+        (Row::U16(row, factor), Row::U16(other, _)) => {
+            fill_at_once(signals, &row[from..], &other[from..], factor)
+        }
+        (Row::Floats(row), Row::Floats(other)) => fill_at_once(signals, &row[from..], &other[from..], 1.0),
+        _ => None,
+    };
+    at_once.unwrap_or_else(|| {
+        let [plain, other, ..] = &mut signals.0;
+        reference.row(y).read(from, plain);
+        distorted.row(y).read(from, other);
+        // Whatever lies beyond the picture: a length that the compiler knows is faster.
+        scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
+        narrow::is_in_range(reference.row(y), from) && narrow::is_in_range(distorted.row(y), from)
+    })
+}
+
+/// All signals in one go, if there are as many samples as fit. Says the same as [`fill_signals`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn fill_at_once<T: Copy + Into<f32>>(
+    signals: &mut Signals,
+    row: &[T],
+    other_row: &[T],
+    factor: f32,
+) -> Option<bool> {
+    let (row, other_row) = (row.first_chunk::<SAMPLES>()?, other_row.first_chunk::<SAMPLES>()?);
+    let [plain, other, squared, other_squared, product] = &mut signals.0;
+    let mut largest = 0;
+    for x in 0..SAMPLES {
+        let (a, b): (f32, f32) = (row[x].into() * factor, other_row[x].into() * factor);
+        (plain[x], other[x]) = (a, b);
+        (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
+        largest = largest.max(narrow::beyond_least(a)).max(narrow::beyond_least(b));
+    }
+    Some(narrow::is_within(largest))
 }
 
 #[inline]
@@ -383,5 +438,69 @@ fn fill_signals(signals: &mut Signals, reference: Source<'_>, distorted: Source<
 fn ask_for<T: Number>(row: &[T], from: usize) {
     for at in (from..from + SAMPLES).step_by(64 / size_of::<T>()) {
         x86::prefetch(row, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Level;
+    use crate::float_ssim::scalar::WINDOW;
+    use crate::testing::Noise;
+
+    /// Samples of a row's signal, and both filters' results, of the parts that either processor makes.
+    fn check_filters<const PLACE: i32, const ROUND: bool>(least: f32, most: f32, seed: u32) {
+        let mut noise = Noise::new(seed);
+        let samples: [f32; SAMPLES] = std::array::from_fn(|_| match noise.below(16) {
+            0 => least,
+            1 => most,
+            _ => (least + (most - least) * (noise.below(1 << 16) as f32 / 65_536.0)).clamp(least, most),
+        });
+        let naive = |samples: &[f32]| {
+            let terms = samples.iter().zip(WINDOW).map(|(sample, weight)| f64::from(sample * weight));
+            terms.fold(0.0, |sum, term| sum + term) as f32
+        };
+        let mut along = Box::new([[Cell::ZERO; STRETCH]; BATCH]);
+        let mut unfinished = [[[0.0; LANES]; UNFINISHED]; 2];
+        let (mut terms, mut down) = (TermRows::default(), [Cell::ZERO; BATCH]);
+        terms.set_size(BATCH, LANES, Luminance::Skipped);
+        // SAFETY: the caller has seen the level among those of this machine.
+        unsafe {
+            let one = narrow::splat(OnMultipliers::new());
+            narrow::filter_along::<PLACE, ROUND>(one, &samples, &mut along[0], 0);
+            for (x, got) in along[0].iter().flat_map(|cell| cell.0[0]).enumerate() {
+                assert_eq!(got, naive(&samples[x..][..TAPS]), "{least} to {most}, at {x}");
+            }
+            for (y, row) in along.iter_mut().enumerate() {
+                row[3].0[1] = std::array::from_fn(|lane| samples[(7 * y + lane * lane) % SAMPLES]);
+            }
+            let mut meanwhile = Meanwhile::new(&mut terms, 0);
+            narrow::filter_down::<PLACE, ROUND>(
+                one,
+                &along,
+                (3, 1),
+                &mut unfinished,
+                &mut down,
+                &mut meanwhile,
+            );
+        }
+        for (top, lane) in (0..BATCH - UNFINISHED).flat_map(|top| (0..LANES).map(move |lane| (top, lane))) {
+            let column: [f32; TAPS] = std::array::from_fn(|tap| along[top + tap][3].0[1][lane]);
+            assert_eq!(down[top + UNFINISHED].0[1][lane], naive(&column), "{least} to {most}, row {top}");
+        }
+    }
+
+    /// The machine's own way is part of all other tests as well.
+    #[test]
+    fn both_ways_to_split_terms_are_exact() {
+        if !Level::available().contains(&Level::Avx512) {
+            return;
+        }
+        for seed in 0..200 {
+            check_filters::<PICTURE, false>(6.0, 360.0, seed);
+            check_filters::<PICTURE, true>(6.0, 360.0, seed);
+            check_filters::<PRODUCT, false>(36.0, 129_600.0, seed);
+            check_filters::<PRODUCT, true>(36.0, 129_600.0, seed);
+        }
     }
 }

@@ -17,19 +17,28 @@
 //!
 //! # Work
 //!
-//! A term costs three operations: a product, its rest (`vreduceps`), and the difference. It serves two windows, as in
+//! A term costs three operations: a product, one of its parts, and the difference. It serves two windows, as in
 //! [`wide`](super::wide). For sixteen pixels that makes 39 operations down the columns and 49 along rows, where ten shift terms over;
 //! with `f64` it is 60 and 68.
 //!
-//! [`filter_down`] has twenty sums and the parts of one or two terms in registers; weights come from memory.
+//! Which part comes first depends on the processor ([`Fractions`](crate::simd::avx512::Fractions)): either way the whole part is the multiple of the unit next
+//! to the term, even ones where two are as near, and the difference is exact.
+//!
+//! Zen 4 multiplies on one pair of pipes, and adds and rounds on the other, 512 bits a cycle each. So wholes are summed on the
+//! adders and rests on the multipliers, as a product with 1 and a sum ([`OnMultipliers`]), and differences are shared out.
+//! On Intel both are done in the same places.
+//!
+//! [`filter_down`] has twenty sums, six weights and the parts of one or two terms in registers. That is all there are, and
+//! the compiler would rather begin with the next rows and write terms to memory: [`weighted`], [`add`] and
+//! [`shifted`] are assembly, which keeps its order. It would also make slower permutations of the shifts.
 
 use std::arch::x86_64::*;
 
-use super::{Cell, Meanwhile, SAMPLES, STEP, STRETCH, UNFINISHED, Under};
+use super::{Cell, LANES, Meanwhile, SAMPLES, STEP, STRETCH, UNFINISHED, Under, WEIGHTS};
 use crate::float_ssim::scalar::WINDOW;
 use crate::float_ssim::source::Row;
 use crate::float_ssim::window::BATCH;
-use crate::simd::x86;
+use crate::simd::{OnMultipliers, x86};
 
 /// The least and the largest sample.
 const RANGE: (f32, f32) = (6.0, 360.0);
@@ -39,36 +48,33 @@ pub const PICTURE: i32 = 15 << 4;
 /// Where terms of squares and products are split.
 pub const PRODUCT: i32 = 7 << 4;
 
-/// Whether the samples of a row from column `from` on lie in the range, as many as [`SAMPLES`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub fn is_in_range(row: Row<'_>, from: usize) -> bool {
-    let (least, most) = RANGE;
-    match row {
-        Row::U8(row, factor) => {
-            let (least, most) = ((least / factor) as u8, (most / factor) as u8);
-            largest(&row[from..], |sample| sample.wrapping_sub(least)) <= most - least
-        }
-        Row::U16(row, factor) => {
-            let (least, most) = ((least / factor) as u16, (most / factor) as u16);
-            largest(&row[from..], |sample| sample.wrapping_sub(least)) <= most - least
-        }
-        Row::Floats(row) => {
-            // Positive numbers have the order of their bits; all others are beyond.
-            let (least, most) = (least.to_bits(), most.to_bits());
-            largest(&row[from..], |sample: f32| sample.to_bits().wrapping_sub(least)) <= most - least
-        }
-    }
+/// How far a sample is from the least one, such that those beyond the range are further than those within it: positive numbers
+/// have the order of their bits, and all others are beyond.
+#[inline(always)]
+pub fn beyond_least(sample: f32) -> u32 {
+    sample.to_bits().wrapping_sub(RANGE.0.to_bits())
 }
 
-/// The largest key of the first samples; faster where there are as many as the compiler knows.
+/// Whether samples are in the range of which none is further from the least one.
 #[inline(always)]
-fn largest<T: Copy, K: Ord + Default>(row: &[T], key: impl Fn(T) -> K) -> K {
-    let larger = |largest: K, sample: &T| largest.max(key(*sample));
-    match row.first_chunk::<SAMPLES>() {
-        Some(samples) => samples.iter().fold(K::default(), larger),
-        None => row.iter().fold(K::default(), larger),
-    }
+pub fn is_within(largest: u32) -> bool {
+    largest <= RANGE.1.to_bits() - RANGE.0.to_bits()
+}
+
+/// Whether the samples of a row from column `from` on lie in the range, as many as [`SAMPLES`].
+#[inline(always)]
+pub fn is_in_range(row: Row<'_>, from: usize) -> bool {
+    is_within(match row {
+        Row::U8(row, factor) => largest(&row[from..], factor),
+        Row::U16(row, factor) => largest(&row[from..], factor),
+        Row::Floats(row) => largest(&row[from..], 1.0),
+    })
+}
+
+#[inline(always)]
+fn largest<T: Copy + Into<f32>>(row: &[T], factor: f32) -> u32 {
+    let row = &row[..row.len().min(SAMPLES)];
+    row.iter().fold(0, |largest, sample| largest.max(beyond_least((*sample).into() * factor)))
 }
 
 /// A term, or a sum of terms, in its two parts.
@@ -78,30 +84,116 @@ struct Parts {
     rest: __m512,
 }
 
+/// The factor of an addition on the multipliers.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn splat(one: OnMultipliers) -> __m512 {
+    _mm512_set1_ps(one.one() as f32)
+}
+
+/// A product in its two parts, by three instructions.
+macro_rules! product_in_parts {
+    ($samples:ident, $tap:ident, $place:ident, [$($instruction:literal),*] $(, $one:ident)?) => {{
+        let (whole, rest): (__m512, __m512);
+        // SAFETY: the instructions belong to the features of this function; they read and write these registers only.
+        unsafe {
+            std::arch::asm!(
+                $($instruction,)*
+                place = const $place,
+                samples = in(zmm_reg) $samples,
+                weight = in(zmm_reg) _mm512_set1_ps(WINDOW[$tap]),
+                $(one = in(zmm_reg) $one,)?
+                whole = out(zmm_reg) whole,
+                rest = out(zmm_reg) rest,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        Parts { whole, rest }
+    }};
+}
+
 /// Samples with the weight of a tap.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn weighted<const PLACE: i32>(samples: __m512, tap: usize) -> Parts {
-    let term = _mm512_mul_ps(samples, _mm512_set1_ps(WINDOW[tap]));
-    let rest = _mm512_reduce_ps::<PLACE>(term);
-    Parts { whole: _mm512_sub_ps(term, rest), rest }
+fn weighted<const PLACE: i32, const ROUND: bool>(one: __m512, samples: __m512, tap: usize) -> Parts {
+    if !ROUND {
+        product_in_parts!(
+            samples,
+            tap,
+            PLACE,
+            [
+                "vmulps {whole}, {samples}, {weight}",
+                "vreduceps {rest}, {whole}, {place}",
+                "vsubps {whole}, {whole}, {rest}"
+            ]
+        )
+    } else if tap.is_multiple_of(2) {
+        product_in_parts!(
+            samples,
+            tap,
+            PLACE,
+            [
+                "vmulps {rest}, {samples}, {weight}",
+                "vrndscaleps {whole}, {rest}, {place}",
+                "vfnmadd231ps {rest}, {whole}, {one}"
+            ],
+            one
+        )
+    } else {
+        product_in_parts!(
+            samples,
+            tap,
+            PLACE,
+            [
+                "vmulps {rest}, {samples}, {weight}",
+                "vrndscaleps {whole}, {rest}, {place}",
+                "vsubps {rest}, {rest}, {whole}"
+            ]
+        )
+    }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn add(one: Parts, other: Parts) -> Parts {
-    Parts { whole: _mm512_add_ps(one.whole, other.whole), rest: _mm512_add_ps(one.rest, other.rest) }
+fn add(one: __m512, sum: Parts, term: Parts) -> Parts {
+    let Parts { mut whole, mut rest } = sum;
+    // SAFETY: the instructions belong to the features of this function; they read and write these registers only.
+    unsafe {
+        std::arch::asm!(
+            "vaddps {whole}, {whole}, {term}",
+            "vfmadd231ps {rest}, {term_rest}, {one}",
+            whole = inout(zmm_reg) whole,
+            rest = inout(zmm_reg) rest,
+            term = in(zmm_reg) term.whole,
+            term_rest = in(zmm_reg) term.rest,
+            one = in(zmm_reg) one,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    Parts { whole, rest }
 }
 
 /// The terms from number `BY` of the first vector on, those beyond it from the second.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn shifted<const BY: i32>(now: Parts, next: Parts) -> Parts {
-    let shift = |now, next| {
-        let (now, next) = (_mm512_castps_si512(now), _mm512_castps_si512(next));
-        _mm512_castsi512_ps(_mm512_alignr_epi32::<BY>(next, now))
-    };
-    Parts { whole: shift(now.whole, next.whole), rest: shift(now.rest, next.rest) }
+    let (whole, rest): (__m512, __m512);
+    // SAFETY: the instructions belong to the features of this function; they read and write these registers only.
+    unsafe {
+        std::arch::asm!(
+            "valignd {whole}, {next}, {now}, {by}",
+            "valignd {rest}, {next_rest}, {now_rest}, {by}",
+            by = const BY,
+            now = in(zmm_reg) now.whole,
+            next = in(zmm_reg) next.whole,
+            now_rest = in(zmm_reg) now.rest,
+            next_rest = in(zmm_reg) next.rest,
+            whole = out(zmm_reg) whole,
+            rest = out(zmm_reg) rest,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    Parts { whole, rest }
 }
 
 #[inline]
@@ -113,28 +205,64 @@ fn joined(sum: Parts) -> __m512 {
 /// The window along a row: the terms of taps 0 to 4 also are those of taps 10 to 6, of windows before.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub fn filter_along<const PLACE: i32>(samples: &[f32; SAMPLES], out: &mut [Cell], signal: usize) {
-    let made =
-        |at: usize, tap: usize| weighted::<PLACE>(_mm512_castsi512_ps(x86::load512(samples, at + tap)), tap);
-    let mut now = [0, 1, 2, 3, 4].map(|tap| made(0, tap));
+pub fn filter_along<const PLACE: i32, const ROUND: bool>(
+    one: __m512,
+    samples: &[f32; SAMPLES],
+    out: &mut [Cell],
+    signal: usize,
+) {
+    let mut now = side_terms::<PLACE, ROUND>(one, samples, 0);
     for (cell, out) in out.iter_mut().enumerate() {
-        let at = 16 * cell;
-        let next = [0, 1, 2, 3, 4].map(|tap| made(at + 16, tap));
-        let mut sum = made(at, 5);
-        sum = add(sum, add(now[0], shifted::<10>(now[0], next[0])));
-        sum = add(sum, add(now[1], shifted::<8>(now[1], next[1])));
-        sum = add(sum, add(now[2], shifted::<6>(now[2], next[2])));
-        sum = add(sum, add(now[3], shifted::<4>(now[3], next[3])));
-        sum = add(sum, add(now[4], shifted::<2>(now[4], next[4])));
+        let next = side_terms::<PLACE, ROUND>(one, samples, LANES * (cell + 1));
+        let centre = term_at::<PLACE, ROUND>(one, samples, LANES * cell, 5);
+        let outer = add(one, shifted::<10>(now[0], next[0]), now[0]);
+        let second = add(one, shifted::<8>(now[1], next[1]), now[1]);
+        let outer = add(one, outer, second);
+        let third = add(one, shifted::<6>(now[2], next[2]), now[2]);
+        let fourth = add(one, shifted::<4>(now[3], next[3]), now[3]);
+        let middle = add(one, third, fourth);
+        let inner = add(one, shifted::<2>(now[4], next[4]), now[4]);
+        let inner = add(one, inner, centre);
+        let sum = add(one, add(one, middle, outer), inner);
         x86::store512(&mut out.0[signal], 0, _mm512_castps_si512(joined(sum)));
         now = next;
     }
 }
 
+/// The terms of sixteen samples from `at` on for a tap.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn term_at<const PLACE: i32, const ROUND: bool>(
+    one: __m512,
+    samples: &[f32; SAMPLES],
+    at: usize,
+    tap: usize,
+) -> Parts {
+    weighted::<PLACE, ROUND>(one, _mm512_castsi512_ps(x86::load512(samples, at + tap)), tap)
+}
+
+/// Those of all taps that serve twice. Written out: closures would stay calls.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn side_terms<const PLACE: i32, const ROUND: bool>(
+    one: __m512,
+    samples: &[f32; SAMPLES],
+    at: usize,
+) -> [Parts; WEIGHTS - 1] {
+    [
+        term_at::<PLACE, ROUND>(one, samples, at, 0),
+        term_at::<PLACE, ROUND>(one, samples, at, 1),
+        term_at::<PLACE, ROUND>(one, samples, at, 2),
+        term_at::<PLACE, ROUND>(one, samples, at, 3),
+        term_at::<PLACE, ROUND>(one, samples, at, 4),
+    ]
+}
+
 /// The window down the columns: row `n` is tap `k` of the window that begins `k` rows above it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub fn filter_down<const PLACE: i32>(
+pub fn filter_down<const PLACE: i32, const ROUND: bool>(
+    one: __m512,
     rows: &[[Cell; STRETCH]; BATCH],
     (cell, signal): (usize, usize),
     under: &mut Under,
@@ -146,7 +274,7 @@ pub fn filter_down<const PLACE: i32>(
     for (step, (rows, out)) in steps {
         for (row, out) in rows.iter().zip(out) {
             let samples = _mm512_castsi512_ps(x86::load512(&row[cell].0[signal], 0));
-            let done = add_row::<PLACE>(samples, &mut sums);
+            let done = add_row::<PLACE, ROUND>(one, samples, &mut sums);
             x86::store512(&mut out.0[signal], 0, _mm512_castps_si512(joined(done)));
         }
         meanwhile.make_terms(signal * (BATCH / STEP) + step);
@@ -157,16 +285,22 @@ pub fn filter_down<const PLACE: i32>(
 /// Adds a row to all windows under way, of which one is then finished and another one begun.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn add_row<const PLACE: i32>(samples: __m512, sums: &mut [Parts; UNFINISHED]) -> Parts {
+fn add_row<const PLACE: i32, const ROUND: bool>(
+    one: __m512,
+    samples: __m512,
+    sums: &mut [Parts; UNFINISHED],
+) -> Parts {
     let before = *sums;
-    let first = weighted::<PLACE>(samples, 0);
-    for tap in 1..=UNFINISHED / 2 {
-        let term = weighted::<PLACE>(samples, tap);
-        sums[tap] = add(before[tap - 1], term);
-        sums[UNFINISHED - tap] = add(before[UNFINISHED - tap - 1], term);
+    sums[0] = weighted::<PLACE, ROUND>(one, samples, 0);
+    let done = add(one, before[UNFINISHED - 1], sums[0]);
+    for tap in 1..UNFINISHED / 2 {
+        let term = weighted::<PLACE, ROUND>(one, samples, tap);
+        sums[tap] = add(one, before[tap - 1], term);
+        sums[UNFINISHED - tap] = add(one, before[UNFINISHED - tap - 1], term);
     }
-    sums[0] = first;
-    add(before[UNFINISHED - 1], first)
+    let centre = weighted::<PLACE, ROUND>(one, samples, UNFINISHED / 2);
+    sums[UNFINISHED / 2] = add(one, before[UNFINISHED / 2 - 1], centre);
+    done
 }
 
 #[inline]
