@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use visus_video::Plane;
 
-use super::strips::{self, Bytes, Luma, Strip, Sums};
+use super::bytes::Bytes;
+use super::strips::{self, Strip};
+use super::vectors::{Luma, Sums};
 use crate::simd::avx2::Avx2;
 use crate::simd::{Number, operations, x86};
 

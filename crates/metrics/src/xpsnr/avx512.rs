@@ -4,7 +4,9 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::strips::{self, Bytes, Luma, Strip, Sums};
+use super::bytes::Bytes;
+use super::strips::{self, Strip};
+use super::vectors::{Luma, Sums};
 use crate::simd::avx512::Avx512;
 use crate::simd::{Number, operations, x86};
 

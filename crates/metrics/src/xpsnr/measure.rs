@@ -6,8 +6,7 @@ use visus_video::{Format, Plane};
 
 use super::layout::{Layout, part};
 use super::scalar::{BlockRow, GroupColumns, HighPass, first_group_difference, second_group_difference};
-use super::strips::{Luma, Sums};
-use super::vectors::{Samples, Vectors};
+use super::vectors::{Luma, Samples, Sums, Vectors};
 use super::weights::{TINY_BLOCK, smooth, weight};
 use crate::Level;
 
@@ -23,6 +22,14 @@ const TEMPORAL_GAIN: u64 = 2;
 pub struct History<'a, T> {
     pub before: Plane<'a, T>,
     pub earlier: Option<Plane<'a, T>>,
+}
+
+/// Sums for the blocks of one row.
+#[derive(Debug)]
+pub struct Measured {
+    pub spatial: Vec<u64>,
+    pub temporal: Vec<u64>,
+    pub errors: Option<Vec<u64>>,
 }
 
 /// Measures pairs of one format.
@@ -79,14 +86,13 @@ impl Measure {
         distorted: Plane<'a, T>,
         history: &History<'a, T>,
     ) -> f64 {
-        if self.layout.block == 0 {
-            return self.error(0, source, distorted);
-        }
         let columns = self.layout.columns;
         let mut errors = std::mem::take(&mut self.errors);
         errors.fill(0);
-        for (row, errors) in errors.chunks_exact_mut(columns).enumerate() {
-            self.measure_rows([source, distorted], history, row, self.layout.down(row), errors);
+        let mut has_errors = false;
+        for row in 0..self.layout.rows {
+            let errors = &mut errors[row * columns..][..columns];
+            has_errors = self.measure_rows([source, distorted], history, row, self.layout.down(row), errors);
             for column in 0..columns {
                 let sums = (self.spatial[column], self.temporal[column]);
                 self.weights[row * columns + column] = self.block_weight(column, row, sums);
@@ -94,11 +100,11 @@ impl Measure {
         }
         self.smooth_weights();
         self.errors = errors;
-        self.weighted_root(&self.errors)
+        if has_errors { self.weighted_root(&self.errors) } else { self.error(0, source, distorted) }
     }
 
-    /// The spatial and the temporal activity of some rows of a row of blocks, and their squared errors. They begin a group of
-    /// 2x2 pixels.
+    /// The spatial and the temporal activity of some rows of a row of blocks, and their squared errors if these come with
+    /// them. The rows begin a group of 2x2 pixels.
     #[inline(always)]
     pub fn measured<'a, T: Samples>(
         &mut self,
@@ -106,13 +112,15 @@ impl Measure {
         history: &History<'a, T>,
         row: usize,
         down: Range<usize>,
-    ) -> [Vec<u64>; 3] {
+    ) -> Measured {
         let mut errors = vec![0; self.layout.columns];
-        self.measure_rows(pair, history, row, down, &mut errors);
-        [self.spatial.clone(), self.temporal.clone(), errors]
+        let has_errors = self.measure_rows(pair, history, row, down, &mut errors);
+        let (spatial, temporal) = (self.spatial.clone(), self.temporal.clone());
+        Measured { spatial, temporal, errors: has_errors.then_some(errors) }
     }
 
-    /// Sets the activities of some rows of a row of blocks, and adds their squared errors.
+    /// Sets the activities of some rows of a row of blocks. Whether it added their squared errors too: plain code is faster
+    /// with one thing at a time.
     #[inline(always)]
     fn measure_rows<'a, T: Samples>(
         &mut self,
@@ -121,7 +129,7 @@ impl Measure {
         row: usize,
         down: Range<usize>,
         errors: &mut [u64],
-    ) {
+    ) -> bool {
         let active = self.layout.active_down(row);
         let start = down.start.max(active.start);
         let active = start..down.end.min(active.end).max(start);
@@ -130,12 +138,12 @@ impl Measure {
         {
             let pictures = Luma { source, distorted, before, earlier: history.earlier.and_then(T::bytes) };
             if self.measure_bytes(&pictures, down.clone(), active.clone(), errors) {
-                return;
+                return true;
             }
         }
         self.add_spatial_activity(source, active);
-        self.add_temporal_activity(source, history, down.clone());
-        self.add_errors(source, distorted, down, 0, errors);
+        self.add_temporal_activity(source, history, down);
+        false
     }
 
     /// The same with vectors, if there are any.

@@ -18,10 +18,15 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod bytes;
+#[cfg(target_arch = "x86_64")]
+mod column;
 mod layout;
 mod measure;
 mod scalar;
 mod shared;
+#[cfg(target_arch = "x86_64")]
 mod strips;
 #[cfg(test)]
 mod tests;

@@ -56,9 +56,6 @@ impl Measure {
         history: &History<'a, T>,
         hands: Hands<'_>,
     ) -> f64 {
-        if self.layout().block == 0 {
-            return self.error_shared(0, source, distorted, hands);
-        }
         let (rows, columns) = (self.layout().rows, self.layout().columns);
         let pieces = pieces(rows, |row| self.layout().down(row));
         let sums = bands::map(pieces.len(), hands.spread, |index| {
@@ -69,13 +66,18 @@ impl Measure {
                 || measure.measured([source, distorted], history, *row, down.clone()),
             )
         });
-        let mut kinds = [const { Vec::new() }; 3];
+        let (mut spatial, mut temporal, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for sums in sums {
-            kinds.iter_mut().zip(sums).for_each(|(kind, sums)| kind.push(sums));
+            spatial.push(sums.spatial);
+            temporal.push(sums.temporal);
+            errors.extend(sums.errors);
         }
-        let [spatial, temporal, errors] = kinds.map(|sums| add_up(&pieces, sums, rows, columns));
+        let [spatial, temporal] = [spatial, temporal].map(|sums| add_up(&pieces, sums, rows, columns));
         self.set_weights(|column, row| (spatial[row * columns + column], temporal[row * columns + column]));
-        self.weighted_root(&errors)
+        if errors.is_empty() {
+            return self.error_shared(0, source, distorted, hands);
+        }
+        self.weighted_root(&add_up(&pieces, errors, rows, columns))
     }
 
     /// The same as [`error`](Self::error).

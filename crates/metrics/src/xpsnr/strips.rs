@@ -1,14 +1,16 @@
 //! Sums over blocks of bytes, as vector kernels: spatial and temporal activity and squared errors in one pass.
 //!
-//! A block is cut into strips as wide as a vector, which are gone through from top to bottom: sums stay in registers, a row of the
-//! source is loaded once for all that is made of it, and nothing is stored. Such an order is none that processors foresee, so
-//! the strip that follows is asked for row by row.
+//! A block is cut into strips as wide as a vector. Each is gone through from top to bottom for some rows, then the one to its
+//! right: sums stay in registers, a row of the source is loaded once for all that is made of it, and no row is stored. Processors
+//! do not foresee such an order, which costs twice the time; so while some rows are worked on, those below them are asked for in
+//! the order in which they lie in memory.
 //!
 //! *Spatial activity.* The high-pass `12 -2 -1` is 16 times a sample less a smoothing by 1, 2, 1 in both directions. Along a row,
 //! `left + 2 sample` is one multiplication of pairs of bytes (`vpmaddubsw`), once from the vector that begins a column earlier
 //! and once from the strip's own, which gives even and odd columns apart; `right` is the upper byte of a pair one column
 //! further. Down the columns, `above + sample` of a row is `sample + below` of the row before. All of these are at most
-//! 16 * 255 and fit 16 bits; absolute values, at most 12 * 255, are summed up in 16 bits for [`SHORT_ROWS`] rows.
+//! 16 * 255 and fit 16 bits; absolute values, at most 12 * 255, are summed up in 16 bits for
+//! [`ROWS_AT_ONCE`] rows.
 //!
 //! *Temporal activity.* First differences are sums of absolute differences of bytes (`vpsadbw`), second ones at most 510, in 16
 //! bits for as many rows.
@@ -18,18 +20,21 @@
 //! strip, from all differences or'ed together; its errors are then summed up again, in words.
 //!
 //! All of it is whole numbers, so the order makes no difference.
-#![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use visus_video::Plane;
 
-use crate::simd::{Number, prefetch};
+use super::bytes::{Bytes, WIDEST};
+use super::column::{Column, Padded};
+use super::vectors::{Luma, Sums};
+use crate::simd::prefetch;
 
 /// Rows that a strip has before the next one has its turn.
-const ROWS_AT_ONCE: usize = 16;
+pub const ROWS_AT_ONCE: usize = 16;
 const _: () = assert!(ROWS_AT_ONCE * 12 * 255 <= u16::MAX as usize);
+
+/// The same for squared errors alone. Processors foresee few rows at a time.
 const ERROR_ROWS: usize = 2;
 
 /// Strips that are summed side by side, so that rows are read from end to end.
@@ -37,60 +42,6 @@ const STRIPS_AT_ONCE: usize = 64;
 
 /// A line of the cache.
 const LINE: usize = 64;
-
-/// The widest vector, in bytes.
-const WIDEST: usize = 64;
-
-/// What a level does with vectors of bytes; *words* are their pairs, *double words* and *quad words* so on.
-pub trait Bytes: Copy {
-    type Vector: Copy;
-
-    /// Bytes of a vector.
-    const LANES: usize;
-
-    fn zero(self) -> Self::Vector;
-    fn load<T: Number>(self, values: &[T], at: usize) -> Self::Vector;
-    fn and(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    fn or(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Words of the sum of both bytes, each multiplied by a weight.
-    fn weigh_pairs<const LOWER: i8, const UPPER: i8>(self, bytes: Self::Vector) -> Self::Vector;
-    /// Words of the upper bytes.
-    fn upper(self, bytes: Self::Vector) -> Self::Vector;
-    fn add_words(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    fn sub_words(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    fn abs_words(self, words: Self::Vector) -> Self::Vector;
-    /// Adds words to sums of double words.
-    fn widen(self, sums: Self::Vector, words: Self::Vector) -> Self::Vector;
-    /// Absolute differences of bytes.
-    fn distance(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Adds absolute differences of bytes to sums of quad words.
-    fn add_distances(self, sums: Self::Vector, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Adds the squares of bytes up to 127 to sums of double words.
-    fn add_squares(self, sums: Self::Vector, bytes: Self::Vector) -> Self::Vector;
-    /// Adds the squares of words, which are signed, to sums of double words.
-    fn add_word_squares(self, sums: Self::Vector, words: Self::Vector) -> Self::Vector;
-    /// Whether a byte is above 127.
-    fn any_large(self, bytes: Self::Vector) -> bool;
-    fn total_of_doubles(self, sums: Self::Vector) -> u64;
-    fn total_of_quads(self, sums: Self::Vector) -> u64;
-}
-
-/// Luma of a pair, and of the pictures before its source. The second one is there if second differences are asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Luma<'a> {
-    pub source: Plane<'a, u8>,
-    pub distorted: Plane<'a, u8>,
-    pub before: Plane<'a, u8>,
-    pub earlier: Option<Plane<'a, u8>>,
-}
-
-/// Sums of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
-    pub spatial: u64,
-    pub temporal: u64,
-    pub error: u64,
-}
 
 /// A vector's columns, as far as they are one block's.
 #[derive(Clone, Debug)]
@@ -129,55 +80,6 @@ impl Strip {
             strip.whole &= is_active;
         }
         strip
-    }
-}
-
-/// The same columns of some rows, checked once for all of them.
-#[derive(Clone, Copy)]
-struct Column<'a> {
-    first: *const u8,
-    stride: usize,
-    rows: usize,
-    len: usize,
-    samples: PhantomData<&'a [u8]>,
-}
-
-impl<'a> Column<'a> {
-    /// `len` columns from `at` on.
-    #[inline(always)]
-    fn new(plane: Plane<'a, u8>, rows: Range<usize>, at: usize, len: usize) -> Self {
-        assert!(rows.end <= plane.height() && at + len <= plane.width());
-        let samples = &plane.row(rows.start)[at..];
-        Self { first: samples.as_ptr(), stride: plane.stride(), rows: rows.len(), len, samples: PhantomData }
-    }
-
-    #[inline(always)]
-    fn row(&self, index: usize) -> &'a [u8] {
-        assert!(index < self.rows);
-        // SAFETY: the plane that is borrowed has this row, and its columns are inside of it.
-        unsafe { std::slice::from_raw_parts(self.first.add(index * self.stride), self.len) }
-    }
-}
-
-/// Rows of a strip at the left or right edge, with a column of zeros beyond it.
-struct Padded([u8; PADDED * (ROWS_AT_ONCE + 2)]);
-
-const PADDED: usize = 2 * WIDEST;
-
-impl Padded {
-    /// Rows of `len` columns from the one left of `at` on.
-    #[inline(always)]
-    fn new(plane: Plane<'_, u8>, rows: Range<usize>, at: usize, len: usize) -> Self {
-        let mut padded = [0; PADDED * (ROWS_AT_ONCE + 2)];
-        let (first, last) = (at.saturating_sub(1), plane.width().min(at + len - 1));
-        for (y, row) in rows.zip(padded.chunks_exact_mut(PADDED)) {
-            row[first + 1 - at..][..last - first].copy_from_slice(&plane.row(y)[first..last]);
-        }
-        Self(padded)
-    }
-
-    fn plane(&self) -> Plane<'_, u8> {
-        Plane::new(&self.0, PADDED, ROWS_AT_ONCE + 2, PADDED)
     }
 }
 

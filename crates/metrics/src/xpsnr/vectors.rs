@@ -1,17 +1,14 @@
 //! Chooses the vector kernels of a level, once per extractor.
 
 use std::ops::Range;
+#[cfg(target_arch = "x86_64")]
 use std::sync::Arc;
 
 use visus_video::{Plane, Sample};
 
 use super::layout::Layout;
-use super::strips::{Luma, Sums};
 #[cfg(target_arch = "x86_64")]
-use super::{
-    avx2, avx512,
-    strips::{Bytes, Strip},
-};
+use super::{avx2, avx512, bytes::Bytes, strips::Strip};
 use crate::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{avx2::Avx2, avx512::Avx512};
@@ -31,6 +28,24 @@ impl Samples for u16 {
     fn bytes(_: Plane<'_, Self>) -> Option<Plane<'_, u8>> {
         None
     }
+}
+
+/// Luma of a pair, and of the pictures before its source. The second one is there if second differences are asked for.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other machines have no kernels"))]
+pub struct Luma<'a> {
+    pub source: Plane<'a, u8>,
+    pub distorted: Plane<'a, u8>,
+    pub before: Plane<'a, u8>,
+    pub earlier: Option<Plane<'a, u8>>,
+}
+
+/// Sums of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub spatial: u64,
+    pub temporal: u64,
+    pub error: u64,
 }
 
 /// Kernels for pictures of one format. Without any, what is asked of them is refused.
