@@ -20,10 +20,10 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod bytes;
-#[cfg(target_arch = "x86_64")]
-mod column;
 mod layout;
 mod measure;
+#[cfg(target_arch = "x86_64")]
+mod padded;
 mod scalar;
 mod shared;
 #[cfg(target_arch = "x86_64")]

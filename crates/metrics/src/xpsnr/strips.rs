@@ -26,9 +26,9 @@ use std::ops::Range;
 use visus_video::Plane;
 
 use super::bytes::{Bytes, WIDEST};
-use super::column::{Column, Padded};
+use super::padded::Padded;
 use super::vectors::{Luma, Sums};
-use crate::simd::prefetch;
+use crate::simd::{Column, prefetch};
 
 /// Rows that a strip has before the next one has its turn.
 pub const ROWS_AT_ONCE: usize = 16;
