@@ -13,6 +13,8 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 mod bits;
+#[cfg(target_arch = "x86_64")]
+mod column;
 mod grid;
 mod lines;
 #[cfg(target_arch = "aarch64")]
@@ -27,6 +29,8 @@ pub mod x86;
 
 pub use adder::{Adder, OnMultipliers, Plain};
 pub use bits::highest_bits;
+#[cfg(target_arch = "x86_64")]
+pub use column::Column;
 pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
 pub use target::Target;

@@ -9,7 +9,13 @@
 //! parts of pictures show them in the score; so the operations, and which of them are fused, are those of the published
 //! tool.
 
+mod side_by_side;
+
+use std::ops::Range;
+
 use super::fused::Fused;
+
+pub use side_by_side::blur_along_rows;
 
 /// Cosines in the sum.
 const WAVES: usize = 3;
@@ -110,35 +116,67 @@ impl Memory {
 /// Blurs along a row.
 #[inline(always)]
 pub fn blur_along<F: Fused>(row: &[f32], out: &mut [f32]) {
-    let width = row.len();
-    let mut memory = Memory::default();
-    // `ahead` is where the newest sample is; the output lags behind it.
-    let input = |ahead: usize| {
-        let newest = row.get(ahead).copied().unwrap_or(0.0);
-        let oldest = ahead.checked_sub(SPAN - 1).map_or(0.0, |at| row[at]);
-        oldest + newest
-    };
-    for ahead in 0..LAG {
-        memory.step::<F>(input(ahead));
-    }
-    // Single steps at the beginning, to where the oldest sample is inside and the position is a multiple of four.
+    let mut memory = begin::<F>(row, out);
+    go_on::<F>(row, out, &mut memory);
+    end::<F>(row, out, memory);
+}
+
+/// The columns that are blurred by fours: from where the oldest sample is inside and the position is a multiple of four.
+fn by_fours(width: usize) -> Range<usize> {
     let first = (RADIUS + 1).next_multiple_of(LANES).min(width);
-    for x in 0..first {
-        out[x] = memory.step::<F>(input(x + LAG));
+    first..first + width.saturating_sub(first + LAG) / LANES * LANES
+}
+
+/// What goes into a step; `ahead` is where the newest sample is. The output lags behind it.
+#[inline(always)]
+fn input(row: &[f32], ahead: usize) -> f32 {
+    let newest = row.get(ahead).copied().unwrap_or(0.0);
+    let oldest = ahead.checked_sub(SPAN - 1).map_or(0.0, |at| row[at]);
+    oldest + newest
+}
+
+/// Single steps at the beginning.
+#[inline(always)]
+fn begin<F: Fused>(row: &[f32], out: &mut [f32]) -> Memory {
+    let mut memory = Memory::default();
+    for ahead in 0..LAG {
+        memory.step::<F>(input(row, ahead));
     }
-    let fours = width.saturating_sub(first + LAG) / LANES;
-    let last = first + fours * LANES;
-    if fours > 0 {
-        let (oldest, newest) = (&row[first - RADIUS - 1..], &row[first + LAG..]);
-        let inputs = oldest.as_chunks::<LANES>().0.iter().zip(newest.as_chunks::<LANES>().0);
-        for (out, (oldest, newest)) in out[first..last].as_chunks_mut::<LANES>().0.iter_mut().zip(inputs) {
-            let mut input = *oldest;
-            (0..LANES).for_each(|lane| input[lane] += newest[lane]);
-            memory.step_four::<F>(&input, out);
-        }
+    for x in 0..by_fours(row.len()).start {
+        out[x] = memory.step::<F>(input(row, x + LAG));
     }
-    for x in last..width {
-        out[x] = memory.step::<F>(input(x + LAG));
+    memory
+}
+
+/// The oldest and the newest samples of the steps by fours.
+#[inline(always)]
+fn inputs(row: &[f32]) -> [&[[f32; LANES]]; 2] {
+    let fours = by_fours(row.len());
+    let count = fours.len() / LANES;
+    if count == 0 {
+        return [&[]; 2];
+    }
+    let oldest = row[fours.start - RADIUS - 1..].as_chunks::<LANES>().0;
+    let newest = row[fours.start + LAG..].as_chunks::<LANES>().0;
+    [&oldest[..count], &newest[..count]]
+}
+
+#[inline(always)]
+fn go_on<F: Fused>(row: &[f32], out: &mut [f32], memory: &mut Memory) {
+    let [oldest, newest] = inputs(row);
+    let out = out[by_fours(row.len())].as_chunks_mut::<LANES>().0;
+    for (out, (oldest, newest)) in out.iter_mut().zip(oldest.iter().zip(newest)) {
+        let mut input = *oldest;
+        (0..LANES).for_each(|lane| input[lane] += newest[lane]);
+        memory.step_four::<F>(&input, out);
+    }
+}
+
+/// Single steps at the end.
+#[inline(always)]
+fn end<F: Fused>(row: &[f32], out: &mut [f32], mut memory: Memory) {
+    for x in by_fours(row.len()).end..row.len() {
+        out[x] = memory.step::<F>(input(row, x + LAG));
     }
 }
 
@@ -177,10 +215,39 @@ impl Columns {
 /// One step of one wave in every column; the output takes the place of the output before last.
 #[inline(always)]
 fn step_wave<F: Fused>(wave: usize, input: &[f32], last: &[f32], before_last: &mut [f32]) {
+    if F::BY_DOUBLE {
+        let groups = before_last.chunks_mut(GROUP).zip(last.chunks(GROUP)).zip(input.chunks(GROUP));
+        for ((out, last), input) in groups {
+            step_group::<F>(wave, input, last, out);
+        }
+        return;
+    }
     let (n, d) = (INPUT[wave] as f32, LAST[wave] as f32);
     for ((out, last), input) in before_last.iter_mut().zip(last).zip(input) {
         *out = F::fused(n, *input, F::fused(-d, *last, -*out));
     }
+}
+
+/// Columns that are blurred at once where a multiply-add is watched.
+const GROUP: usize = 64;
+
+/// The same for at most [`GROUP`] columns.
+#[inline(always)]
+fn step_group<F: Fused>(wave: usize, input: &[f32], last: &[f32], before_last: &mut [f32]) {
+    let (n, d) = (INPUT[wave] as f32, LAST[wave] as f32);
+    let width = before_last.len().min(GROUP);
+    let (input, last, before_last) = (&input[..width], &last[..width], &mut before_last[..width]);
+    let (mut out, mut spoilt) = ([0.0; GROUP], 0);
+    for x in 0..width {
+        let held = F::watched(-d, last[x], -before_last[x], &mut spoilt);
+        out[x] = F::watched(n, input[x], held, &mut spoilt);
+    }
+    if spoilt != 0 {
+        for x in 0..width {
+            out[x] = F::fused(n, input[x], F::fused(-d, last[x], -before_last[x]));
+        }
+    }
+    before_last.copy_from_slice(&out[..width]);
 }
 
 #[cfg(test)]

@@ -3,7 +3,24 @@
 /// How `a * b + c` is computed with a single rounding. All ways give the same bits; kernels are generic over them, so
 /// that they can be compiled once more for processors that turn out to have the instruction.
 pub trait Fused {
+    /// Whether it goes by way of `f64`. A loop then pays for looking at every sum, because of the branch: better is
+    /// [`watched`](Self::watched) for a group of numbers, and the group once more with [`fused`](Self::fused) if it was spoilt.
+    const BY_DOUBLE: bool = false;
+
     fn fused(a: f32, b: f32, c: f32) -> f32;
+
+    /// The same where it is known that going by way of `f64` gives the same.
+    #[inline(always)]
+    fn known(a: f32, b: f32, c: f32) -> f32 {
+        Self::fused(a, b, c)
+    }
+
+    /// The same, unless `spoilt` is not 0 afterwards.
+    #[inline(always)]
+    fn watched(a: f32, b: f32, c: f32, spoilt: &mut u32) -> f32 {
+        let _ = spoilt;
+        Self::fused(a, b, c)
+    }
 }
 
 /// By the processor's instruction. Where the compiler may not use it, this is a call into a library, and slow.
@@ -22,11 +39,42 @@ impl Fused for Instruction {
 pub struct Portable;
 
 impl Fused for Portable {
+    const BY_DOUBLE: bool = !cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+
     #[inline(always)]
     fn fused(a: f32, b: f32, c: f32) -> f32 {
-        let certain = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
-        if certain { Instruction::fused(a, b, c) } else { by_double(a, b, c) }
+        if Self::BY_DOUBLE { by_double(a, b, c) } else { Instruction::fused(a, b, c) }
     }
+
+    #[inline(always)]
+    fn known(a: f32, b: f32, c: f32) -> f32 {
+        if Self::BY_DOUBLE { double_sum(a, b, c) as f32 } else { Instruction::fused(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn watched(a: f32, b: f32, c: f32, spoilt: &mut u32) -> f32 {
+        if Self::BY_DOUBLE { watched_double(a, b, c, spoilt) } else { Instruction::fused(a, b, c) }
+    }
+}
+
+#[inline(always)]
+fn double_sum(a: f32, b: f32, c: f32) -> f64 {
+    f64::from(a) * f64::from(b) + f64::from(c)
+}
+
+/// What [`by_double`] looks for, without a branch and in words of 32 bits: vectors without AVX have no more. Zeros count as
+/// spoilt too, which saves a look at the sum: what is below the normal numbers may have become one.
+#[inline(always)]
+fn watched_double(a: f32, b: f32, c: f32, spoilt: &mut u32) -> f32 {
+    const DROPPED: u32 = (1 << 29) - 1;
+    const MIDWAY: u32 = 1 << 28;
+    const LEAST: i32 = f32::MIN_POSITIVE.to_bits() as i32;
+    let sum = double_sum(a, b, c);
+    let rounded = sum as f32;
+    let is_midway = sum.to_bits() as u32 & DROPPED == MIDWAY;
+    let is_small = (rounded.to_bits() & !(1 << 31)) as i32 <= LEAST;
+    *spoilt |= u32::from(is_midway) | u32::from(is_small);
+    rounded
 }
 
 /// In `f64` the product is exact, and the sum is rounded once before it is rounded to `f32`. That is once too often only
@@ -35,7 +83,7 @@ impl Fused for Portable {
 fn by_double(a: f32, b: f32, c: f32) -> f32 {
     const DROPPED: u64 = (1 << 29) - 1;
     const MIDWAY: u64 = 1 << 28;
-    let sum = f64::from(a) * f64::from(b) + f64::from(c);
+    let sum = double_sum(a, b, c);
     if sum.to_bits() & DROPPED == MIDWAY || sum.abs() < f64::from(f32::MIN_POSITIVE) {
         return a.mul_add(b, c);
     }
@@ -48,8 +96,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn same(a: f32, b: f32, c: f32) -> bool {
-        let (fused, double) = (a.mul_add(b, c), by_double(a, b, c));
-        fused.to_bits() == double.to_bits() || (fused.is_nan() && double.is_nan())
+        let fused = a.mul_add(b, c);
+        let equal = |other: f32| fused.to_bits() == other.to_bits() || (fused.is_nan() && other.is_nan());
+        let mut spoilt = 0;
+        let watched = watched_double(a, b, c, &mut spoilt);
+        equal(by_double(a, b, c)) && (spoilt != 0 || equal(watched))
     }
 
     #[test]

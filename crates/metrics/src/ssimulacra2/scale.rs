@@ -69,14 +69,20 @@ impl BlurredPlane {
     /// Takes row `y`; `None` is a row below the picture. Row `y - LAG` is then in `out`.
     #[inline(always)]
     fn take<F: Fused>(&mut self, y: usize, row: Option<&[f32]>, input: &mut [f32]) {
-        // The oldest row is in the slot that follows.
-        input.copy_from_slice(self.along.row(y + 1));
         let newest = self.along.row_mut(y);
         match row {
             Some(row) => blur::blur_along::<F>(row, newest),
             None => newest.fill(0.0),
         }
-        input.iter_mut().zip(newest).for_each(|(sum, newest)| *sum += *newest);
+        self.advance::<F>(y, input);
+    }
+
+    /// Takes row `y`, which is blurred along already.
+    #[inline(always)]
+    fn advance<F: Fused>(&mut self, y: usize, input: &mut [f32]) {
+        // The oldest row is in the slot that follows.
+        input.copy_from_slice(self.along.row(y + 1));
+        input.iter_mut().zip(self.along.row(y)).for_each(|(sum, newest)| *sum += *newest);
         self.columns.step::<F>(input, &mut self.out);
     }
 }
@@ -112,16 +118,35 @@ impl Component {
 
     /// Takes row `y` of `samples`, if it is inside of the picture.
     #[inline(always)]
-    fn take<F: Fused>(&mut self, y: usize, inside: bool, scratch: &mut [Vec<f32>; 2]) {
-        let [input, product] = scratch;
+    fn take<F: Fused>(&mut self, y: usize, inside: bool, scratch: &mut Scratch) {
+        let [input, products @ ..] = scratch;
         let rows = self.samples.each_ref().map(|ring| ring.row(y));
+        let pairs = [(rows[0], rows[0]), (rows[1], rows[1]), (rows[0], rows[1])];
+        if F::BY_DOUBLE
+            && inside
+            && let Some([square_a, square_b, product]) = &mut self.products
+        {
+            for (out, (a, b)) in products.iter_mut().zip(pairs) {
+                multiply(a, b, out);
+            }
+            let [mean_a, mean_b] = &mut self.means;
+            blur::blur_along_rows::<F>(
+                [rows[0], rows[1], &products[0], &products[1]],
+                [&mut *mean_a, &mut *mean_b, &mut *square_a, &mut *square_b]
+                    .map(|plane| plane.along.row_mut(y)),
+            );
+            for plane in [mean_a, mean_b, square_a, square_b] {
+                plane.advance::<F>(y, input);
+            }
+            product.take::<F>(y, Some(&products[2]), input);
+            return;
+        }
         for (plane, row) in self.means.iter_mut().zip(rows) {
             plane.take::<F>(y, inside.then_some(row), input);
         }
-        let pairs = [(rows[0], rows[0]), (rows[1], rows[1]), (rows[0], rows[1])];
         for (plane, (a, b)) in self.products.iter_mut().flatten().zip(pairs) {
-            product.iter_mut().zip(a).zip(b).for_each(|((product, a), b)| *product = a * b);
-            plane.take::<F>(y, inside.then_some(product), input);
+            multiply(a, b, &mut products[0]);
+            plane.take::<F>(y, inside.then_some(&products[0]), input);
         }
     }
 
@@ -142,6 +167,11 @@ impl Component {
     }
 }
 
+#[inline(always)]
+fn multiply(a: &[f32], b: &[f32], out: &mut [f32]) {
+    out.iter_mut().zip(a).zip(b).for_each(|((product, a), b)| *product = a * b);
+}
+
 /// Whether a norm of structure has a weight.
 pub fn has_structure(weights: &[f64]) -> bool {
     weights[0] != 0.0 || weights[NORMS / 2] != 0.0
@@ -153,6 +183,9 @@ pub fn norms(maps: [&Sums; 3], count: usize) -> Norms {
     std::array::from_fn(|at| maps[at % 3][at / 3])
 }
 
+/// Rows: what goes into a blur down the columns, and products.
+type Scratch = [Vec<f32>; 4];
+
 #[derive(Debug)]
 pub struct Scale {
     width: usize,
@@ -163,7 +196,7 @@ pub struct Scale {
     /// The upper row of a pair that waits for the lower one.
     waiting: [OwnedRows; SIDES],
     halved: [OwnedRows; SIDES],
-    scratch: [Vec<f32>; 2],
+    scratch: Scratch,
 }
 
 impl Scale {
@@ -176,7 +209,7 @@ impl Scale {
             components: [0, 1, 2].map(|component| Component::new(width, weights(component, index, count))),
             waiting: [(); SIDES].map(|()| owned_rows(width)),
             halved: [(); SIDES].map(|()| owned_rows(width.div_ceil(2))),
-            scratch: [(); 2].map(|()| vec![0.0; width]),
+            scratch: [(); 4].map(|()| vec![0.0; width]),
         }
     }
 

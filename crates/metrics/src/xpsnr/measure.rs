@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use visus_video::{Format, Plane, Sample};
+use visus_video::{Format, Plane};
 
 use super::layout::{Layout, part};
 use super::scalar::{BlockRow, GroupColumns, HighPass, first_group_difference, second_group_difference};
+use super::vectors::{Luma, Samples, Sums, Vectors};
 use super::weights::{TINY_BLOCK, smooth, weight};
+use crate::Level;
 
 /// Blocks above HD whose active part ends before this column of theirs have no spatial activity. That is what FFmpeg's
 /// filter does, by accident; without it pictures of 4096 columns would differ from its figures.
@@ -20,6 +22,14 @@ const TEMPORAL_GAIN: u64 = 2;
 pub struct History<'a, T> {
     pub before: Plane<'a, T>,
     pub earlier: Option<Plane<'a, T>>,
+}
+
+/// Sums for the blocks of one row.
+#[derive(Debug)]
+pub struct Measured {
+    pub spatial: Vec<u64>,
+    pub temporal: Vec<u64>,
+    pub errors: Option<Vec<u64>>,
 }
 
 /// Measures pairs of one format.
@@ -38,10 +48,13 @@ pub struct Measure {
     /// Spatial activity of the columns in one row of blocks.
     activity: HighPass,
     groups: GroupColumns,
+    vectors: Vectors,
+    /// What vectors give for the blocks of one row.
+    sums: Vec<Sums>,
 }
 
 impl Measure {
-    pub fn new(format: &Format) -> Self {
+    pub fn new(format: &Format, level: Level) -> Self {
         let layout = Layout::new(format);
         let sums = || vec![0; layout.columns];
         let chroma_shifts = format.chroma().shifts();
@@ -49,8 +62,11 @@ impl Measure {
             let width = format.plane_size(plane).0;
             (0..layout.columns).map(|column| part(column, layout.block >> shift, width)).collect()
         });
+        let widths = [format.width(), format.plane_size(format.planes() - 1).0];
         Self {
             layout,
+            vectors: Vectors::new(level, &layout, &across, widths),
+            sums: vec![Sums::default(); layout.columns],
             across,
             chroma_shifts,
             weights: vec![0.0; layout.columns * layout.rows],
@@ -62,34 +78,92 @@ impl Measure {
         }
     }
 
-    /// Finds the weights of all blocks.
+    /// Finds the weights of all blocks; gives luma's [`error`](Self::error).
     #[inline(always)]
-    pub fn weigh<'a, T: Sample>(&mut self, source: Plane<'a, T>, history: &History<'a, T>) {
+    pub fn weigh<'a, T: Samples>(
+        &mut self,
+        source: Plane<'a, T>,
+        distorted: Plane<'a, T>,
+        history: &History<'a, T>,
+    ) -> f64 {
+        let columns = self.layout.columns;
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.fill(0);
+        let mut has_errors = false;
         for row in 0..self.layout.rows {
-            self.add_spatial_activity(source, self.layout.active_down(row));
-            self.add_temporal_activity(source, history, self.layout.down(row));
-            for column in 0..self.layout.columns {
+            let errors = &mut errors[row * columns..][..columns];
+            has_errors = self.measure_rows([source, distorted], history, row, self.layout.down(row), errors);
+            for column in 0..columns {
                 let sums = (self.spatial[column], self.temporal[column]);
-                self.weights[row * self.layout.columns + column] = self.block_weight(column, row, sums);
+                self.weights[row * columns + column] = self.block_weight(column, row, sums);
             }
         }
         self.smooth_weights();
+        self.errors = errors;
+        if has_errors { self.weighted_root(&self.errors) } else { self.error(0, source, distorted) }
     }
 
-    /// The spatial and the temporal activity of some rows of a row of blocks. They begin a group of 2x2 pixels.
+    /// The spatial and the temporal activity of some rows of a row of blocks, and their squared errors if these come with
+    /// them. The rows begin a group of 2x2 pixels.
     #[inline(always)]
-    pub fn activities<'a, T: Sample>(
+    pub fn measured<'a, T: Samples>(
         &mut self,
-        source: Plane<'a, T>,
+        pair: [Plane<'a, T>; 2],
         history: &History<'a, T>,
         row: usize,
         down: Range<usize>,
-    ) -> (Vec<u64>, Vec<u64>) {
+    ) -> Measured {
+        let mut errors = vec![0; self.layout.columns];
+        let has_errors = self.measure_rows(pair, history, row, down, &mut errors);
+        let (spatial, temporal) = (self.spatial.clone(), self.temporal.clone());
+        Measured { spatial, temporal, errors: has_errors.then_some(errors) }
+    }
+
+    /// Sets the activities of some rows of a row of blocks. Whether it added their squared errors too: plain code is faster
+    /// with one thing at a time.
+    #[inline(always)]
+    fn measure_rows<'a, T: Samples>(
+        &mut self,
+        [source, distorted]: [Plane<'a, T>; 2],
+        history: &History<'a, T>,
+        row: usize,
+        down: Range<usize>,
+        errors: &mut [u64],
+    ) -> bool {
         let active = self.layout.active_down(row);
         let start = down.start.max(active.start);
-        self.add_spatial_activity(source, start..down.end.min(active.end).max(start));
+        let active = start..down.end.min(active.end).max(start);
+        if let (Some(source), Some(distorted), Some(before)) =
+            (T::bytes(source), T::bytes(distorted), T::bytes(history.before))
+        {
+            let pictures = Luma { source, distorted, before, earlier: history.earlier.and_then(T::bytes) };
+            if self.measure_bytes(&pictures, down.clone(), active.clone(), errors) {
+                return true;
+            }
+        }
+        self.add_spatial_activity(source, active);
         self.add_temporal_activity(source, history, down);
-        (self.spatial.clone(), self.temporal.clone())
+        false
+    }
+
+    /// The same with vectors, if there are any.
+    fn measure_bytes(
+        &mut self,
+        pictures: &Luma<'_>,
+        down: Range<usize>,
+        active: Range<usize>,
+        errors: &mut [u64],
+    ) -> bool {
+        self.sums.fill(Sums::default());
+        if !self.vectors.add_luma(pictures, (down, active), &mut self.sums) {
+            return false;
+        }
+        for (column, sums) in self.sums.iter().enumerate() {
+            self.spatial[column] = sums.spatial;
+            self.temporal[column] = sums.temporal * TEMPORAL_GAIN;
+            errors[column] += sums.error;
+        }
+        true
     }
 
     /// Finds the weights of all blocks from the sums of their activity.
@@ -125,7 +199,7 @@ impl Measure {
     }
 
     #[inline(always)]
-    fn add_spatial_activity<T: Sample>(&mut self, source: Plane<'_, T>, down: Range<usize>) {
+    fn add_spatial_activity<T: Samples>(&mut self, source: Plane<'_, T>, down: Range<usize>) {
         self.spatial.fill(0);
         if self.layout.grouped {
             for y in down.step_by(2) {
@@ -148,7 +222,7 @@ impl Measure {
 
     /// Below the picture its last row is repeated.
     #[inline(always)]
-    fn add_grouped_row<T: Sample>(&mut self, source: Plane<'_, T>, y: usize) {
+    fn add_grouped_row<T: Samples>(&mut self, source: Plane<'_, T>, y: usize) {
         let last = self.layout.height - 1;
         self.groups.fill([0, 1, 2, 3, 4, 5].map(|i| source.row((y + i - 2).min(last))));
         for (column, sum) in self.spatial.iter_mut().enumerate() {
@@ -160,7 +234,7 @@ impl Measure {
     }
 
     #[inline(always)]
-    fn add_temporal_activity<'a, T: Sample>(
+    fn add_temporal_activity<'a, T: Samples>(
         &mut self,
         source: Plane<'a, T>,
         history: &History<'a, T>,
@@ -190,7 +264,7 @@ impl Measure {
     /// The weighted sum of squared errors of a plane, its root taken. Pictures that are too small for blocks are not
     /// weighted.
     #[inline(always)]
-    pub fn error<T: Sample>(&mut self, plane: usize, source: Plane<'_, T>, distorted: Plane<'_, T>) -> f64 {
+    pub fn error<T: Samples>(&mut self, plane: usize, source: Plane<'_, T>, distorted: Plane<'_, T>) -> f64 {
         if self.layout.block == 0 {
             return (squared_error(source, distorted, 0..source.height()) as f64).sqrt();
         }
@@ -221,7 +295,7 @@ impl Measure {
 
     /// Adds the squared errors of some rows of a row of blocks; `kind` is 0 for luma, 1 for chroma.
     #[inline(always)]
-    pub fn add_errors<T: Sample>(
+    pub fn add_errors<T: Samples>(
         &self,
         source: Plane<'_, T>,
         distorted: Plane<'_, T>,
@@ -229,13 +303,18 @@ impl Measure {
         kind: usize,
         errors: &mut [u64],
     ) {
+        if let (Some(source), Some(distorted)) = (T::bytes(source), T::bytes(distorted))
+            && self.vectors.add_errors([source, distorted], down.clone(), kind, errors)
+        {
+            return;
+        }
         BlockRow { down, across: &self.across[kind] }.add_squared_errors([source, distorted], errors);
     }
 }
 
 /// The sum of squared errors of whole rows, as one block.
 #[inline(always)]
-pub fn squared_error<T: Sample>(source: Plane<'_, T>, distorted: Plane<'_, T>, down: Range<usize>) -> u64 {
+pub fn squared_error<T: Samples>(source: Plane<'_, T>, distorted: Plane<'_, T>, down: Range<usize>) -> u64 {
     let mut sum = [0];
     let across = [Range { start: 0, end: source.width() }];
     BlockRow { down, across: &across }.add_squared_errors([source, distorted], &mut sum);
@@ -244,7 +323,7 @@ pub fn squared_error<T: Sample>(source: Plane<'_, T>, distorted: Plane<'_, T>, d
 
 /// What changes in the groups that begin in row `y`. Below the picture its last row is repeated.
 #[inline(always)]
-fn grouped_change<'a, T: Sample>(
+fn grouped_change<'a, T: Samples>(
     source: Plane<'a, T>,
     history: &History<'a, T>,
     y: usize,

@@ -14,12 +14,23 @@
 //! any length are read correctly, pictures below 2025 pixels get their unweighted PSNR, and chroma planes of odd sizes
 //! are rounded down. Reading over an odd edge above HD gives the last row or column again.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod bytes;
 mod layout;
 mod measure;
+#[cfg(target_arch = "x86_64")]
+mod padded;
 mod scalar;
 mod shared;
+#[cfg(target_arch = "x86_64")]
+mod strips;
 #[cfg(test)]
 mod tests;
+mod vectors;
 mod weights;
 
 use visus_video::{Format, Frame, PlaneView};
@@ -104,7 +115,7 @@ impl Metric for Xpsnr {
         }
         Ok(Box::new(XpsnrExtractor {
             target: Target::new(level),
-            measure: Measure::new(format),
+            measure: Measure::new(format, level),
             black: Frame::new(*format),
             second_differences: self.second_differences(clip),
         }))
@@ -154,18 +165,28 @@ impl XpsnrExtractor {
         let before = source_luma(window.previous, &self.black);
         let earlier = source_luma(window.before_previous, &self.black);
         let (source, distorted) = (window.current.reference, window.current.distorted);
-        match (source.plane(0), before, earlier) {
-            (PlaneView::U8(luma), PlaneView::U8(before), PlaneView::U8(earlier)) => {
+        raw[0] = match (source.plane(0), distorted.plane(0), before, earlier) {
+            (
+                PlaneView::U8(luma),
+                PlaneView::U8(distorted),
+                PlaneView::U8(before),
+                PlaneView::U8(earlier),
+            ) => {
                 let earlier = self.second_differences.then_some(earlier);
-                self.measure.weigh(luma, &History { before, earlier });
+                self.measure.weigh(luma, distorted, &History { before, earlier })
             }
-            (PlaneView::U16(luma), PlaneView::U16(before), PlaneView::U16(earlier)) => {
+            (
+                PlaneView::U16(luma),
+                PlaneView::U16(distorted),
+                PlaneView::U16(before),
+                PlaneView::U16(earlier),
+            ) => {
                 let earlier = self.second_differences.then_some(earlier);
-                self.measure.weigh(luma, &History { before, earlier });
+                self.measure.weigh(luma, distorted, &History { before, earlier })
             }
             _ => unreachable!("the pictures of a run have one format"),
-        }
-        for (plane, raw) in raw.iter_mut().enumerate().take(source.format().planes()) {
+        };
+        for (plane, raw) in raw.iter_mut().enumerate().take(source.format().planes()).skip(1) {
             *raw = match (source.plane(plane), distorted.plane(plane)) {
                 (PlaneView::U8(source), PlaneView::U8(distorted)) => {
                     self.measure.error(plane, source, distorted)
@@ -184,18 +205,28 @@ impl XpsnrExtractor {
         let before = source_luma(window.previous, &self.black);
         let earlier = source_luma(window.before_previous, &self.black);
         let (source, distorted) = (window.current.reference, window.current.distorted);
-        match (source.plane(0), before, earlier) {
-            (PlaneView::U8(luma), PlaneView::U8(before), PlaneView::U8(earlier)) => {
+        raw[0] = match (source.plane(0), distorted.plane(0), before, earlier) {
+            (
+                PlaneView::U8(luma),
+                PlaneView::U8(distorted),
+                PlaneView::U8(before),
+                PlaneView::U8(earlier),
+            ) => {
                 let earlier = self.second_differences.then_some(earlier);
-                self.measure.weigh_shared(luma, &History { before, earlier }, hands);
+                self.measure.weigh_shared(luma, distorted, &History { before, earlier }, hands)
             }
-            (PlaneView::U16(luma), PlaneView::U16(before), PlaneView::U16(earlier)) => {
+            (
+                PlaneView::U16(luma),
+                PlaneView::U16(distorted),
+                PlaneView::U16(before),
+                PlaneView::U16(earlier),
+            ) => {
                 let earlier = self.second_differences.then_some(earlier);
-                self.measure.weigh_shared(luma, &History { before, earlier }, hands);
+                self.measure.weigh_shared(luma, distorted, &History { before, earlier }, hands)
             }
             _ => unreachable!("the pictures of a run have one format"),
-        }
-        for (plane, raw) in raw.iter_mut().enumerate().take(source.format().planes()) {
+        };
+        for (plane, raw) in raw.iter_mut().enumerate().take(source.format().planes()).skip(1) {
             *raw = match (source.plane(plane), distorted.plane(plane)) {
                 (PlaneView::U8(source), PlaneView::U8(distorted)) => {
                     self.measure.error_shared(plane, source, distorted, hands)

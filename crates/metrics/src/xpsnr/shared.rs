@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use visus_video::{Plane, Sample};
+use visus_video::Plane;
 
 use super::layout::part;
 use super::measure::{History, Measure, squared_error};
+use super::vectors::Samples;
 use crate::simd::Target;
 use crate::{Spread, bands};
 
@@ -48,12 +49,13 @@ fn add_up(pieces: &[Piece], sums: Vec<Vec<u64>>, rows: usize, columns: usize) ->
 
 impl Measure {
     /// The same as [`weigh`](Self::weigh).
-    pub fn weigh_shared<'a, T: Sample>(
+    pub fn weigh_shared<'a, T: Samples>(
         &mut self,
         source: Plane<'a, T>,
+        distorted: Plane<'a, T>,
         history: &History<'a, T>,
         hands: Hands<'_>,
-    ) {
+    ) -> f64 {
         let (rows, columns) = (self.layout().rows, self.layout().columns);
         let pieces = pieces(rows, |row| self.layout().down(row));
         let sums = bands::map(pieces.len(), hands.spread, |index| {
@@ -61,16 +63,25 @@ impl Measure {
             let Piece { row, down } = &pieces[index];
             hands.target.run(
                 #[inline(always)]
-                || measure.activities(source, history, *row, down.clone()),
+                || measure.measured([source, distorted], history, *row, down.clone()),
             )
         });
-        let (spatial, temporal) = sums.into_iter().unzip();
+        let (mut spatial, mut temporal, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for sums in sums {
+            spatial.push(sums.spatial);
+            temporal.push(sums.temporal);
+            errors.extend(sums.errors);
+        }
         let [spatial, temporal] = [spatial, temporal].map(|sums| add_up(&pieces, sums, rows, columns));
         self.set_weights(|column, row| (spatial[row * columns + column], temporal[row * columns + column]));
+        if errors.is_empty() {
+            return self.error_shared(0, source, distorted, hands);
+        }
+        self.weighted_root(&add_up(&pieces, errors, rows, columns))
     }
 
     /// The same as [`error`](Self::error).
-    pub fn error_shared<T: Sample>(
+    pub fn error_shared<T: Samples>(
         &self,
         plane: usize,
         source: Plane<'_, T>,

@@ -85,12 +85,12 @@ fn build(rate: &str) -> Box<dyn Metric> {
 }
 
 fn run(rate: &str, reference: &[Frame], distorted: &[Frame]) -> Scores {
-    scores_of(&*build(rate), None, reference, distorted)
+    scores_of(&*build(rate), None, Level::Scalar, reference, distorted)
 }
 
 level_tests! {
     fn every_level_gives_the_same_bits(level) {
-        let formats = [(97, 61, 8), (131, 70, 10), (44, 45, 8), (300, 161, 16), (2100, 1130, 8)]
+        let formats = [(97, 61, 8), (131, 70, 10), (44, 45, 8), (300, 161, 16), (2100, 1130, 8), (1990, 1099, 8)]
             .map(|(width, height, depth)| testing::format(width, height, Chroma::C420, depth));
         for options in [&[][..], &[("frame_rate", "60")][..]] {
             testing::assert_as_scalar(level, &INFO, options, &formats);
@@ -98,14 +98,27 @@ level_tests! {
     }
 }
 
+level_tests! {
+    fn bytes_equal_the_naive_truth(level) {
+        for (width, height, chroma) in [(97, 61, Chroma::C420), (65, 130, Chroma::C422), (700, 403, Chroma::C444)] {
+            for kind in KINDS {
+                let format = Format::new(width, height, chroma, 8).unwrap();
+                compare_at(level, format, kind, 2, "25", false);
+                compare_at(level, format, kind, 3, "50", true);
+            }
+        }
+    }
+}
+
 fn scores_of(
     metric: &dyn Metric,
     frame_rate: Option<(u32, u32)>,
+    level: Level,
     reference: &[Frame],
     distorted: &[Frame],
 ) -> Scores {
     let format = *reference[0].format();
-    let mut extractor = metric.extractor(&ClipInfo { format, frame_rate }, Level::Scalar).unwrap();
+    let mut extractor = metric.extractor(&ClipInfo { format, frame_rate }, level).unwrap();
     let (mut fold, mut scores) = (metric.fold(&format), Scores::default());
     let pair = |index: usize| Pair { reference: &reference[index], distorted: &distorted[index] };
     for index in 0..reference.len() {
@@ -286,14 +299,18 @@ mod naive {
 }
 
 fn compare(format: Format, kind: Kind, frames: u32, rate: &str, second: bool) {
+    compare_at(Level::Scalar, format, kind, frames, rate, second);
+}
+
+fn compare_at(level: Level, format: Format, kind: Kind, frames: u32, rate: &str, second: bool) {
     let reference = clip(kind, format, frames, 1);
     let distorted = clip(KINDS[(kind as usize + 1) % 4], format, frames, 2);
-    let found = run(rate, &reference, &distorted);
+    let found = scores_of(&*build(rate), None, level, &reference, &distorted);
     for (index, found) in found.frames.iter().enumerate() {
         let picture = |back: usize| index.checked_sub(back).map(|index| &reference[index]);
         let pictures = [picture(0), picture(1), picture(2)];
         let truth = naive::Naive { pictures, distorted: &distorted[index], second }.scores();
-        assert_eq!(*found, truth, "{format} {kind:?} frame {index} at {rate}");
+        assert_eq!(*found, truth, "{format} {kind:?} frame {index} at {rate}, {level}");
     }
 }
 
@@ -410,7 +427,8 @@ fn the_rate_is_the_clips_unless_the_option_says_otherwise() {
     let format = Format::new(64, 64, Chroma::C420, 8).unwrap();
     let (reference, distorted) = (clip(Kind::Slope, format, 4, 1), clip(Kind::Slope, format, 4, 2));
     let plain = registry::build(&super::INFO, &[]).unwrap();
-    let scores = |metric: &dyn Metric, rate| scores_of(metric, rate, &reference, &distorted).frames;
+    let scores =
+        |metric: &dyn Metric, rate| scores_of(metric, rate, Level::Scalar, &reference, &distorted).frames;
     let (slow, fast) = (run("25", &reference, &distorted).frames, run("60", &reference, &distorted).frames);
     assert_ne!(slow, fast, "the frame rate has no effect on this clip");
     assert_eq!(scores(&*plain, Some((60, 1))), fast);
