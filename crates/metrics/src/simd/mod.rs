@@ -13,7 +13,6 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 mod bits;
-#[cfg(target_arch = "x86_64")]
 mod column;
 mod grid;
 mod lines;
@@ -29,7 +28,6 @@ pub mod x86;
 
 pub use adder::{Adder, OnMultipliers, Plain};
 pub use bits::highest_bits;
-#[cfg(target_arch = "x86_64")]
 pub use column::Column;
 pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;

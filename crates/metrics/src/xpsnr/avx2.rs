@@ -2,13 +2,9 @@
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
-use std::ops::Range;
-
-use visus_video::Plane;
 
 use super::bytes::Bytes;
-use super::strips::{self, Strip};
-use super::vectors::{Luma, Sums};
+use super::strips::{error_pass, luma_pass};
 use crate::simd::avx2::Avx2;
 use crate::simd::{Number, operations, x86};
 
@@ -71,34 +67,5 @@ fn total(sums: __m256i) -> u64 {
     (_mm_cvtsi128_si64(half) + _mm_extract_epi64::<1>(half)) as u64
 }
 
-/// See [`strips::add_luma`].
-pub fn add_luma(
-    s: Avx2,
-    pictures: &Luma<'_>,
-    strips: &[Strip],
-    down: (Range<usize>, Range<usize>),
-    out: &mut [Sums],
-) {
-    #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
-    fn run(
-        s: Avx2,
-        pictures: &Luma<'_>,
-        strips: &[Strip],
-        down: (Range<usize>, Range<usize>),
-        out: &mut [Sums],
-    ) {
-        strips::add_luma(s, pictures, strips, down, out);
-    }
-    // SAFETY: the features were detected before `s` was made.
-    unsafe { run(s, pictures, strips, down, out) }
-}
-
-/// See [`strips::add_errors`].
-pub fn add_errors(s: Avx2, pair: [Plane<'_, u8>; 2], strips: &[Strip], down: Range<usize>, out: &mut [u64]) {
-    #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
-    fn run(s: Avx2, pair: [Plane<'_, u8>; 2], strips: &[Strip], down: Range<usize>, out: &mut [u64]) {
-        strips::add_errors(s, pair, strips, down, out);
-    }
-    // SAFETY: the features were detected before `s` was made.
-    unsafe { run(s, pair, strips, down, out) }
-}
+luma_pass!(Avx2, "avx2,fma,bmi1,bmi2,popcnt");
+error_pass!(Avx2, "avx2,fma,bmi1,bmi2,popcnt");

@@ -2,11 +2,9 @@
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
-use std::ops::Range;
 
 use super::bytes::Bytes;
-use super::strips::{self, Strip};
-use super::vectors::{Luma, Sums};
+use super::strips::luma_pass;
 use crate::simd::avx512::Avx512;
 use crate::simd::{Number, operations, x86};
 
@@ -57,24 +55,4 @@ impl Bytes for Avx512 {
     }
 }
 
-/// See [`strips::add_luma`].
-pub fn add_luma(
-    s: Avx512,
-    pictures: &Luma<'_>,
-    strips: &[Strip],
-    down: (Range<usize>, Range<usize>),
-    out: &mut [Sums],
-) {
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi1,bmi2,popcnt")]
-    fn run(
-        s: Avx512,
-        pictures: &Luma<'_>,
-        strips: &[Strip],
-        down: (Range<usize>, Range<usize>),
-        out: &mut [Sums],
-    ) {
-        strips::add_luma(s, pictures, strips, down, out);
-    }
-    // SAFETY: the features were detected before `s` was made.
-    unsafe { run(s, pictures, strips, down, out) }
-}
+luma_pass!(Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,bmi1,bmi2,popcnt");

@@ -18,15 +18,14 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod bytes;
 mod layout;
 mod measure;
-#[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod padded;
 mod scalar;
 mod shared;
-#[cfg(target_arch = "x86_64")]
 mod strips;
 #[cfg(test)]
 mod tests;
