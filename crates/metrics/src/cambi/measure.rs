@@ -45,12 +45,12 @@ impl Measure {
         for y in rows.clone() {
             histogram.add(runs(y + pad));
             if y > rows.start && y > pad {
-                histogram.remove(runs(y - pad - 1));
+                histogram.remove();
             }
             contrast.add_row(runs(y), y, histogram, sieve, out);
         }
-        for y in (rows.end - 1).saturating_sub(pad)..rows.end + pad {
-            histogram.remove(runs(y));
+        for _ in (rows.end - 1).saturating_sub(pad)..rows.end + pad {
+            histogram.remove();
         }
     }
 }

@@ -29,6 +29,31 @@ pub struct Histogram {
     window: usize,
     width: usize,
     shapes: Shapes,
+    /// The rows in the windows, in a ring.
+    held: Vec<Held>,
+    /// Rows that came and rows that left.
+    came: usize,
+    left: usize,
+}
+
+/// Where a run that is no longer than a window is counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spot {
+    /// The line of counts in the first tile.
+    line: u32,
+    /// The first of the numbers that are added there, among those of all shapes.
+    shape: u32,
+}
+
+/// The runs of a row as they were counted, so that they can be taken away again.
+#[derive(Clone, Debug)]
+struct Held {
+    /// Those that reach all tiles that a run can reach are at the end, those that reach one less at the beginning.
+    spots: Vec<Spot>,
+    few: usize,
+    all: usize,
+    /// Runs that are longer than a window.
+    long: Vec<Run>,
 }
 
 impl Histogram {
@@ -38,13 +63,15 @@ impl Histogram {
         let shapes = Shapes::new(window);
         // Runs are counted beyond the picture as well.
         let counts = vec![Counts::default(); rows * (width.div_ceil(TILE) + shapes.tiles)];
-        Self { counts, margin, rows, window, width, shapes }
+        // A row comes before the one that it takes the place of leaves.
+        let held = vec![Held::new(width, window); window + 1];
+        Self { counts, margin, rows, window, width, shapes, held, came: 0, left: 0 }
     }
 
     /// Begins a picture of rows that are no wider than memory was made for. All rows of the last one were removed.
     pub fn start(&mut self, width: usize) {
         debug_assert!(self.counts.iter().all(|counts| counts.0 == [0; TILE]), "something is left over");
-        self.width = width;
+        (self.width, self.came, self.left) = (width, 0, 0);
     }
 
     /// Counts in a tile of a level, between those of all levels that a step may lead to.
@@ -54,50 +81,89 @@ impl Histogram {
         &self.counts[first..first + 2 * self.margin + 1]
     }
 
-    /// Counts a row that comes into the windows.
+    /// Counts a row that comes into the windows. It leaves them with [`remove`](Histogram::remove), after those before it.
     #[inline(always)]
     pub fn add(&mut self, runs: &[Run]) {
-        for run in runs {
-            self.count(run, u16::wrapping_add);
-        }
-    }
-
-    /// Counts a row that leaves the windows.
-    #[inline(always)]
-    pub fn remove(&mut self, runs: &[Run]) {
-        for run in runs {
-            self.count(run, u16::wrapping_sub);
-        }
-    }
-
-    #[inline(always)]
-    fn count(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
-        let is_long = usize::from(run.len) > self.window;
+        let slot = self.came % self.held.len();
+        self.came += 1;
         match self.shapes.tiles {
-            2 if !is_long => self.count_short::<2>(run, change),
-            3 if !is_long => self.count_short::<3>(run, change),
-            _ => self.count_any(run, change),
+            2 => self.hold::<2>(slot, runs),
+            3 => self.hold::<3>(slot, runs),
+            _ => self.held[slot].hold_as_long(runs),
+        }
+        self.count_held(slot, u16::wrapping_add);
+    }
+
+    /// Counts the row that was in the windows for longest: it leaves them.
+    #[inline(always)]
+    pub fn remove(&mut self) {
+        let slot = self.left % self.held.len();
+        self.left += 1;
+        self.count_held(slot, u16::wrapping_sub);
+    }
+
+    /// Finds out where runs are counted. They reach `TILES` tiles or one less; which of both cannot be guessed, so that they are
+    /// sorted without a branch.
+    #[inline(always)]
+    fn hold<const TILES: usize>(&mut self, slot: usize, runs: &[Run]) {
+        // Numbers that writing to the lists cannot change, and ones that need not be kept in memory.
+        let (window, rows, margin, stride) = (self.window, self.rows, self.margin, self.shapes.stride);
+        let reach = window / 2;
+        let held = &mut self.held[slot];
+        held.long.clear();
+        let spots = &mut held.spots[..];
+        let (end, mut few, mut all) = (spots.len() - 1, 0, 0);
+        for run in runs {
+            if usize::from(run.len) > window {
+                held.long.push(*run);
+                continue;
+            }
+            let columns = run.columns();
+            let first = columns.start.saturating_sub(reach) / TILE;
+            let last = (columns.end - 1 + reach) / TILE;
+            let line = first * rows + margin + usize::from(run.level);
+            let shape = usize::from(run.len) * stride + (first + 1) * TILE + reach - columns.start;
+            let spot = Spot { line: line as u32, shape: shape as u32 };
+            spots[few] = spot;
+            spots[end - all] = spot;
+            let reaches_all = last - first + 1 == TILES;
+            few += usize::from(!reaches_all);
+            all += usize::from(reaches_all);
+        }
+        (held.few, held.all) = (few, all);
+    }
+
+    #[inline(always)]
+    fn count_held(&mut self, slot: usize, change: impl Fn(u16, u16) -> u16) {
+        match self.shapes.tiles {
+            2 => self.count_spots::<1, 2>(slot, &change),
+            3 => self.count_spots::<2, 3>(slot, &change),
+            _ => {}
+        }
+        for index in 0..self.held[slot].long.len() {
+            let run = self.held[slot].long[index];
+            self.count_long(&run, &change);
         }
     }
 
-    /// Counts a run that is no longer than a window, in as many tiles as it can reach. It may reach fewer, but how many cannot
-    /// be guessed, and a wrong guess takes longer than a tile.
     #[inline(always)]
-    fn count_short<const TILES: usize>(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
-        let reach = self.window / 2;
-        let start = usize::from(run.start);
-        let first = start.saturating_sub(reach) / TILE;
-        let shape = self.shapes.of(run.len, first * TILE + reach, start);
-        let mut at = first * self.rows + self.margin + usize::from(run.level);
-        for pixels in &shape.as_chunks().0[..TILES] {
-            let counts = &mut self.counts[at].0;
-            *counts = changed(counts, pixels, &change);
-            at += self.rows;
+    fn count_spots<const FEW: usize, const ALL: usize>(
+        &mut self,
+        slot: usize,
+        change: impl Fn(u16, u16) -> u16,
+    ) {
+        let Self { counts, rows, shapes, held, .. } = self;
+        let Held { spots, few, all, .. } = &held[slot];
+        for spot in &spots[..*few] {
+            count_spot::<FEW>(counts, *rows, spot, &shapes.pixels, &change);
+        }
+        for spot in &spots[spots.len() - all..] {
+            count_spot::<ALL>(counts, *rows, spot, &shapes.pixels, &change);
         }
     }
 
     #[inline(always)]
-    fn count_any(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
+    fn count_long(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
         let reach = self.window / 2;
         let columns = run.columns();
         let first = columns.start.saturating_sub(reach) / TILE;
@@ -107,6 +173,37 @@ impl Histogram {
             let counts = &mut self.counts[tile * self.rows + self.margin + usize::from(run.level)].0;
             *counts = changed(counts, &pixels, &change);
         }
+    }
+}
+
+impl Held {
+    /// For rows of up to `width` pixels. A run begins in each pixel at most; one more is written before it is dropped.
+    fn new(width: usize, window: usize) -> Self {
+        let long = Vec::with_capacity(width / window + 1);
+        Self { spots: vec![Spot::default(); width + 1], few: 0, all: 0, long }
+    }
+
+    fn hold_as_long(&mut self, runs: &[Run]) {
+        (self.few, self.all) = (0, 0);
+        self.long.clear();
+        self.long.extend_from_slice(runs);
+    }
+}
+
+#[inline(always)]
+fn count_spot<const TILES: usize>(
+    counts: &mut [Counts],
+    rows: usize,
+    spot: &Spot,
+    shapes: &[u16],
+    change: impl Fn(u16, u16) -> u16,
+) {
+    let mut at = spot.line as usize;
+    let shape = &shapes[spot.shape as usize..][..TILES * TILE];
+    for pixels in shape.as_chunks().0 {
+        let counts = &mut counts[at].0;
+        *counts = changed(counts, pixels, &change);
+        at += rows;
     }
 }
 
@@ -136,7 +233,7 @@ fn pixels_in_windows(run: &Run, window: usize, column: usize) -> [u16; TILE] {
 }
 
 /// For every length of a run up to that of a window, how many of its pixels lie in the windows around the columns from a
-/// tile before the first one that holds any.
+/// tile before the first one that holds any. That one lies as far before the run as a window reaches.
 #[derive(Clone, Debug)]
 struct Shapes {
     pixels: Vec<u16>,
@@ -159,12 +256,5 @@ impl Shapes {
             }
         }
         Self { pixels, stride, tiles }
-    }
-
-    /// Those for a run that begins at `start`, from the column on that lies as far before `column` as a window reaches.
-    #[inline(always)]
-    fn of(&self, len: u16, column: usize, start: usize) -> &[u16] {
-        let from = usize::from(len) * self.stride;
-        &self.pixels[from + TILE + column - start..from + self.stride]
     }
 }

@@ -86,7 +86,7 @@ fn strengths_by_kernel(image: &Grid<u16>, mask: &Grid<bool>, window: usize, step
     let (mut sieve, mut strengths) = (Sieve::new(width), Strengths::new(width, height));
     for y in 0..height + window {
         histogram.add(runs.row(y));
-        (y >= window).then(|| histogram.remove(runs.row(y - window)));
+        (y >= window).then(|| histogram.remove());
         let Some(centre) = y.checked_sub(window / 2) else { continue };
         Contrast::new(steps).add_row(runs.row(centre), centre, &histogram, &mut sieve, &mut strengths);
     }
