@@ -7,6 +7,7 @@ use super::scalar::histogram::Histogram;
 use super::scalar::runs::Run;
 use super::scalar::strengths::Strengths;
 use super::steps::Steps;
+use crate::simd::Target;
 
 /// Scratch of one thread.
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub struct Measure {
 
 impl Measure {
     /// Memory for rows of up to `width` pixels.
-    pub fn new(steps: &Steps, width: usize, window: usize) -> Self {
+    pub fn new(steps: &Steps, width: usize, window: usize, target: Target) -> Self {
         let histogram = Histogram::new(steps.levels(), steps.count(), width, window);
-        Self { window, histogram, sieve: Sieve::new(width) }
+        Self { window, histogram, sieve: Sieve::new(width, target) }
     }
 
     /// Adds the strengths in rows of `width` pixels, of which there is at least one. `runs` gives those of a row, and none

@@ -16,6 +16,8 @@
 //! scale left behind. A luminance threshold above every visible step: it crashes; the score is 0. 10-bit pictures with a
 //! source size larger than the picture: its rows are shifted.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod device;
 mod filter;
 mod geometry;

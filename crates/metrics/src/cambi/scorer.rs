@@ -97,7 +97,7 @@ impl Scorer {
     }
 
     pub fn take_measure(&self) -> Measure {
-        self.measures.take(|| Measure::new(&self.steps, self.sizes[0].0, self.window))
+        self.measures.take(|| Measure::new(&self.steps, self.sizes[0].0, self.window, self.target))
     }
 
     #[inline(always)]

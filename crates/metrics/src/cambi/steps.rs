@@ -24,6 +24,8 @@ pub struct Steps {
     base: u16,
     /// For every level, bit `d` says whether a step of `d + 1` counts there.
     active: Vec<u32>,
+    /// For every level the smallest step that counts, or one more than the largest.
+    least: Vec<u8>,
 }
 
 impl Steps {
@@ -36,8 +38,9 @@ impl Steps {
         let base = (dark - 3 * steps + 1).max(0);
         // Empty where everything that would be visible lies below the floor.
         let end = last[count - 1] + steps + 1;
-        let active = (base..end).map(|luma| active_steps(luma, &last, dark)).collect();
-        Self { count, base: base as u16, active }
+        let active: Vec<u32> = (base..end).map(|luma| active_steps(luma, &last, dark)).collect();
+        let least = active.iter().map(|steps| steps.trailing_zeros().min(1 << log_count) as u8 + 1).collect();
+        Self { count, base: base as u16, active, least }
     }
 
     pub fn count(&self) -> usize {
@@ -51,6 +54,11 @@ impl Steps {
     /// For every level, bit `d` says whether a step of `d + 1` counts there.
     pub fn active(&self) -> &[u32] {
         &self.active
+    }
+
+    /// For every level the smallest step that counts, or one more than [`Steps::count`] if none does.
+    pub fn least(&self) -> &[u8] {
+        &self.least
     }
 
     pub fn levels(&self) -> usize {
@@ -91,6 +99,7 @@ mod tests {
         assert_eq!(sizes(&steps, 179), [2, 3, 4]);
         assert_eq!(sizes(&steps, 559), [4]);
         assert_eq!(sizes(&steps, 560), []);
+        assert_eq!([178, 179, 559, 560].map(|level: usize| steps.least()[level]), [1, 2, 4, 5]);
         assert_eq!(
             sizes_and_weights(steps.active()[0]).map(|(_, weight)| weight).collect::<Vec<_>>(),
             [1, 2, 3, 4]

@@ -9,6 +9,9 @@ use super::super::steps::{Steps, sizes_and_weights};
 use super::histogram::{Counts, Histogram, TILE};
 use super::runs::Run;
 use super::strengths::{GROUP, Strengths};
+use crate::simd::Target;
+#[cfg(target_arch = "x86_64")]
+use {super::super::avx512::occupied_columns, crate::simd::avx512::Avx512};
 
 /// Sums of two counts in one window stay below 4226; a power of two lets the index be masked instead of checked.
 const TABLE: usize = 8192;
@@ -65,11 +68,14 @@ impl<'a> Contrast<'a> {
         sieve: &mut Sieve,
         out: &mut Strengths,
     ) {
-        let found = sieve.occupied(runs, histogram);
-        for Place { run, group } in &sieve.places[..found] {
-            let group = usize::from(*group);
-            let strengths = self.strongest(Lanes::new(histogram, run, group), run.level);
-            out.put(y, group, run, &strengths);
+        let pieces = sieve.cut(runs, self.steps, histogram);
+        let found = sieve.occupied(pieces, self.steps.least(), histogram);
+        for place in &sieve.places[..found] {
+            let (piece, part) = (&sieve.pieces[*place as usize / PARTS], *place as usize % PARTS);
+            let lanes = Lanes { around: histogram.around(piece.line), at: part * GROUP };
+            let strengths = self.strongest(lanes, piece.level());
+            let inside = (piece.inside >> (part * GROUP)) as u16;
+            out.put(y, piece.tile() * PARTS + part, inside, &strengths);
         }
     }
 
@@ -107,15 +113,9 @@ struct Lanes<'a> {
 }
 
 /// The levels around one for steps of up to 4, which is the default.
-const USUAL: usize = 9;
+pub const USUAL: usize = 9;
 
-impl<'a> Lanes<'a> {
-    #[inline(always)]
-    fn new(histogram: &'a Histogram, run: &Run, group: usize) -> Self {
-        let around = histogram.around(run.level, group * GROUP / TILE);
-        Self { around, at: group * GROUP % TILE }
-    }
-
+impl Lanes<'_> {
     /// Bit `d` says whether any of these windows holds a level `d + 1` away.
     #[inline(always)]
     fn occupied_steps(&self) -> u32 {
@@ -149,74 +149,163 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// A group of columns in which a run lies.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    run: Run,
-    group: u16,
+/// Groups of a tile.
+const PARTS: usize = TILE / GROUP;
+
+/// The part of a run that lies in one tile.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    /// Where the histogram has the counts around it.
+    line: u32,
+    /// A bit for each column of the tile, set for those of the run.
+    inside: u32,
+    /// The level, and 2^16 times the tile: one number is written sooner than two.
+    level_and_tile: u32,
 }
 
-/// Scratch: the places of a row at which there may be something to measure.
+impl Piece {
+    #[inline(always)]
+    fn level(&self) -> u16 {
+        self.level_and_tile as u16
+    }
+
+    #[inline(always)]
+    fn tile(&self) -> usize {
+        self.level_and_tile as usize >> 16
+    }
+}
+
+/// Scratch for a row.
 #[derive(Clone, Debug)]
 pub struct Sieve {
-    places: Vec<Place>,
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
+    pieces: Vec<Piece>,
+    /// For each piece, a bit for each column that has something to measure.
+    occupied: Vec<u32>,
+    /// The groups in which there are such columns: [`PARTS`] times the piece, and which one of its tile.
+    places: Vec<u32>,
 }
 
 impl Sieve {
     /// For rows of up to `width` pixels. A run begins in each pixel at most, and each group is begun once by one before it;
     /// two more are written before they are dropped.
-    pub fn new(width: usize) -> Self {
-        let nowhere = Place { run: Run { level: 0, start: 0, len: 0 }, group: 0 };
-        Self { places: vec![nowhere; width + width.div_ceil(GROUP) + TILE / GROUP] }
+    pub fn new(width: usize, target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
+        let most = |columns| width + width.div_ceil(columns) + TILE / GROUP;
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+            pieces: vec![Piece::default(); most(TILE)],
+            occupied: vec![0; most(TILE)],
+            places: vec![0; most(GROUP)],
+        }
     }
 
-    /// Keeps the places whose windows hold a neighbouring level. How many there are.
+    /// Cuts the runs into pieces, without those of levels that no step counts at. How many there are.
     #[inline(always)]
-    fn occupied(&mut self, runs: &[Run], histogram: &Histogram) -> usize {
-        let mut found = 0;
-        for run in runs {
-            let columns = run.columns();
-            for tile in columns.start / TILE..=(columns.end - 1) / TILE {
-                let occupied = occupied_groups(histogram.around(run.level, tile), tile, run);
-                for (group, occupied) in (tile * (TILE / GROUP)..).zip(occupied) {
-                    self.places[found] = Place { run: *run, group: group as u16 };
-                    found += usize::from(occupied);
+    fn cut(&mut self, runs: &[Run], steps: &Steps, histogram: &Histogram) -> usize {
+        let (least, most) = (steps.least(), steps.count());
+        let (pieces, mut found) = (&mut self.pieces[..], 0);
+        for Run { level, start, len } in runs.iter().copied() {
+            let (start, last) = (usize::from(start), usize::from(start + len - 1));
+            let counts = usize::from(usize::from(least[usize::from(level)]) <= most);
+            let piece = |tile: usize, inside: u32| {
+                let level_and_tile = u32::from(level) | (tile as u32) << 16;
+                Piece { line: histogram.line(level, tile), inside, level_and_tile }
+            };
+            let (from, to) = (u32::MAX << (start % TILE), u32::MAX >> (TILE - 1 - last % TILE));
+            let (first_tile, last_tile) = (start / TILE, last / TILE);
+            let is_one = first_tile == last_tile;
+            pieces[found] = piece(first_tile, if is_one { from & to } else { from });
+            found += counts;
+            for tile in first_tile + 1..last_tile {
+                pieces[found] = piece(tile, u32::MAX);
+                found += counts;
+            }
+            // Most runs end where they began: this is written anyway, which costs less than a wrong guess.
+            pieces[found] = piece(last_tile, to);
+            found += counts & usize::from(!is_one);
+        }
+        found
+    }
+
+    /// Finds the places whose windows hold a neighbouring level that counts. How many there are.
+    ///
+    /// Counts may have to come from afar. So that the processor can ask for those of many pieces at a time, nothing here waits for
+    /// them but the result itself.
+    #[inline(always)]
+    fn occupied(&mut self, pieces: usize, least: &[u8], histogram: &Histogram) -> usize {
+        let (pieces, occupied) = (&self.pieces[..pieces], &mut self.occupied[..pieces]);
+        let least = |piece: &Piece| usize::from(least[usize::from(piece.level())]);
+        #[cfg(target_arch = "x86_64")]
+        let avx512 = self.avx512;
+        #[cfg(not(target_arch = "x86_64"))]
+        let avx512 = None::<()>;
+        match avx512.filter(|_| histogram.around(0).len() == USUAL) {
+            #[cfg(target_arch = "x86_64")]
+            Some(avx512) => {
+                for (piece, occupied) in pieces.iter().zip(occupied.iter_mut()) {
+                    let around = histogram.around(piece.line).first_chunk().expect("as many as usual");
+                    *occupied = occupied_columns(avx512, around, least(piece)) & piece.inside;
                 }
             }
+            _ => {
+                for (piece, occupied) in pieces.iter().zip(occupied.iter_mut()) {
+                    let around = histogram.around(piece.line);
+                    *occupied = occupied_groups(around, least(piece), piece.inside);
+                }
+            }
+        }
+        let (places, mut found) = (&mut self.places[..], 0);
+        for (index, occupied) in occupied.iter().enumerate() {
+            let place = (index * PARTS) as u32;
+            places[found] = place;
+            found += usize::from(*occupied as u16 != 0);
+            places[found] = place + 1;
+            found += usize::from(occupied >> GROUP != 0);
         }
         found
     }
 }
 
-/// Whether any level but the one in the middle occurs at the columns of the run, for each group of a tile.
+/// Whether any level that is at least a step of this size away occurs at the columns inside: for each group of the tile the
+/// bit of its first column is set then.
 #[inline(always)]
-fn occupied_groups(around: &[Counts], tile: usize, run: &Run) -> [bool; TILE / GROUP] {
+fn occupied_groups(around: &[Counts], least: usize, inside: u32) -> u32 {
     let any = match <&[Counts; USUAL]>::try_from(around) {
         // The same with a length that the compiler knows.
-        Ok(usual) => any_beside(usual, USUAL / 2),
-        Err(_) => any_beside(around, around.len() / 2),
+        Ok(usual) => any_beside(usual, USUAL / 2, least),
+        Err(_) => any_beside(around, around.len() / 2, least),
     };
-    let offset = ((tile * TILE) as u16).wrapping_sub(run.start);
-    let mut inside = [0; TILE];
+    // The columns are next to each other.
+    let (start, len) = (inside.trailing_zeros() as u16, inside.count_ones() as u16);
+    let mut found = [0; TILE];
     for lane in 0..TILE {
-        inside[lane] = if offset.wrapping_add(lane as u16) < run.len { any[lane] } else { 0 };
+        found[lane] = if (lane as u16).wrapping_sub(start) < len { any[lane] } else { 0 };
     }
-    let mut occupied = [false; TILE / GROUP];
-    for (occupied, counts) in occupied.iter_mut().zip(inside.as_chunks::<GROUP>().0) {
-        *occupied = counts.iter().fold(0, |any, count| any | count) != 0;
+    let mut occupied = 0;
+    for (group, counts) in found.as_chunks::<GROUP>().0.iter().enumerate() {
+        occupied |= u32::from(counts.iter().fold(0, |any, count| any | count) != 0) << (group * GROUP);
     }
     occupied
 }
 
-/// The counts of all levels but the one in the middle, all their bits together.
+/// The counts of all levels that are at least a step of this size away from the one in the middle, all their bits together.
+/// Where a smaller step has its turn, lines are looked at a second time that are needed anyway: that is quicker than to
+/// look at fewer, whose number cannot be guessed, and than to fetch lines that do not count.
 #[inline(always)]
-fn any_beside(around: &[Counts], middle: usize) -> [u16; TILE] {
+fn any_beside(around: &[Counts], middle: usize, least: usize) -> [u16; TILE] {
     let mut any = [0; TILE];
     for step in 1..=middle {
+        let step = step.max(least).min(middle);
         let (above, below) = (&around[middle + step].0, &around[middle - step].0);
+        let mut more = [0; TILE];
         for lane in 0..TILE {
-            any[lane] |= above[lane] | below[lane];
+            more[lane] = any[lane] | above[lane] | below[lane];
         }
+        any = more;
     }
     any
 }

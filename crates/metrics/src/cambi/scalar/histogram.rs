@@ -74,11 +74,16 @@ impl Histogram {
         (self.width, self.came, self.left) = (width, 0, 0);
     }
 
-    /// Counts in a tile of a level, between those of all levels that a step may lead to.
+    /// Where the counts in a tile are of all levels that a step from this one may lead to.
     #[inline(always)]
-    pub fn around(&self, level: u16, tile: usize) -> &[Counts] {
-        let first = tile * self.rows + usize::from(level);
-        &self.counts[first..first + 2 * self.margin + 1]
+    pub fn line(&self, level: u16, tile: usize) -> u32 {
+        (tile * self.rows + usize::from(level)) as u32
+    }
+
+    /// Counts of a level in the middle, between those of all levels that a step may lead to.
+    #[inline(always)]
+    pub fn around(&self, line: u32) -> &[Counts] {
+        &self.counts[line as usize..][..2 * self.margin + 1]
     }
 
     /// Counts a row that comes into the windows. It leaves them with [`remove`](Histogram::remove), after those before it.

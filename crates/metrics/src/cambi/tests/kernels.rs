@@ -13,6 +13,7 @@ use super::super::scalar::strengths::Strengths;
 use super::super::steps::Steps;
 use super::naive::{self, Grid};
 use super::pictures::{KINDS, Lcg, picture};
+use crate::simd::{Target, level_tests};
 
 fn mask_by_kernel(image: &Grid<u16>) -> Grid<bool> {
     let row = |y: usize| &image.data[y * image.width..][..image.width];
@@ -53,26 +54,46 @@ fn mask_thresholds() {
     }
 }
 
+level_tests! {
+    fn strengths_are_found_by_sliding(level) {
+        for steps in [2, 1, 3] {
+            slide(Target::new(level), steps);
+        }
+    }
+}
+
 /// Slides windows over pictures and compares the strength at every pixel with counting in the window.
-#[test]
-fn strengths_are_found_by_sliding() {
-    for (width, height, window) in
-        [(1, 1, 1), (7, 40, 9), (90, 5, 11), (70, 33, 1), (83, 41, 5), (120, 50, 33)]
-    {
+fn slide(target: Target, log_steps: u32) {
+    for (width, height, window) in [
+        (1, 1, 1),
+        (7, 40, 9),
+        (90, 5, 11),
+        (70, 33, 1),
+        (83, 41, 5),
+        (120, 50, 33),
+        (150, 70, 17),
+        (200, 80, 65),
+    ] {
         for kind in KINDS {
             let image = picture(kind, width, height, 10, 9);
             let mut random = Lcg(5);
             let mask = Grid::from_fn(width, height, |_, _| !random.next().is_multiple_of(16));
-            let settings = super::defaults(window, 10);
+            let settings = naive::Settings { steps: 1 << log_steps, ..super::defaults(window, 10) };
             let truth = naive::strengths(&image, &mask, &settings);
-            let steps = Steps::new(2, settings.threshold, settings.floor, settings.eotf);
-            let found = strengths_by_kernel(&image, &mask, window, &steps);
+            let steps = Steps::new(log_steps, settings.threshold, settings.floor, settings.eotf);
+            let found = strengths_by_kernel(target, &image, &mask, window, &steps);
             assert_eq!(found, truth, "{width}x{height} {kind:?} window {window}");
         }
     }
 }
 
-fn strengths_by_kernel(image: &Grid<u16>, mask: &Grid<bool>, window: usize, steps: &Steps) -> Grid<f32> {
+fn strengths_by_kernel(
+    target: Target,
+    image: &Grid<u16>,
+    mask: &Grid<bool>,
+    window: usize,
+    steps: &Steps,
+) -> Grid<f32> {
     let (width, height) = (image.width, image.height);
     let mut runs = RunRows::new(width, height);
     let mut levels = vec![0; width];
@@ -83,7 +104,7 @@ fn strengths_by_kernel(image: &Grid<u16>, mask: &Grid<bool>, window: usize, step
     }
     let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window);
     histogram.start(width);
-    let (mut sieve, mut strengths) = (Sieve::new(width), Strengths::new(width, height));
+    let (mut sieve, mut strengths) = (Sieve::new(width, target), Strengths::new(width, height));
     for y in 0..height + window {
         histogram.add(runs.row(y));
         (y >= window).then(|| histogram.remove());
