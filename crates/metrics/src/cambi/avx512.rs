@@ -1,15 +1,25 @@
-//! Kernels for AVX-512, whose masks say with a bit for each lane what plain code says with a vector.
+//! Kernels for AVX-512: what plain code writes down one by one, to drop some of it again, is chosen here in vectors.
+//!
+//! All of them go through the runs of a row, 16 at a time in lanes of 32 bits, and give what the plain ones give; where those
+//! sort runs without keeping their order, it may be another order.
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
-use super::scalar::contrast::USUAL;
-use super::scalar::histogram::Counts;
+use super::scalar::contrast::{Pieces, USUAL};
+use super::scalar::histogram::{Counts, Held, Places, TILE};
+use super::scalar::runs::Run;
 use crate::simd::avx512::Avx512;
-use crate::simd::x86::load512;
+use crate::simd::x86::{load512, store512};
+
+/// Runs of a vector.
+const LANES: usize = 16;
+/// Every second lane of two vectors that are merged, and the ones between.
+const EVEN: u32 = 0x5555_5555;
+const ODD: u32 = !EVEN;
 
 /// At which columns of a tile a level occurs that is at least a step of this size away from the one in the middle: a bit for
-/// each. See [`any_beside`](super::scalar::contrast) for why lines are looked at twice.
+/// each. See `any_beside` of [`contrast`](super::scalar::contrast) for why lines are looked at twice.
 #[inline(always)]
 pub fn occupied_columns(_: Avx512, around: &[Counts; USUAL], least: usize) -> u32 {
     const MIDDLE: usize = USUAL / 2;
@@ -23,4 +33,181 @@ pub fn occupied_columns(_: Avx512, around: &[Counts; USUAL], least: usize) -> u3
         }
         _mm512_test_epi16_mask(any, any)
     }
+}
+
+/// [`Held::hold`] for runs that are no longer than a window, a vector of runs at a time. Longer ones are added to `long`.
+#[inline(always)]
+pub fn hold(_: Avx512, held: &mut Held, runs: &[Run], places: Places) {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { hold_runs(held, runs, places) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,bmi2,popcnt")]
+fn hold_runs(held: &mut Held, runs: &[Run], places: Places) {
+    let of = |number: usize| _mm512_set1_epi32(number as i32);
+    let reach = of(places.window / 2);
+    let (mut few, mut all) = (0, 0);
+    for runs in runs.chunks(LANES) {
+        let Lanes { used, level, start, len } = load(runs);
+        let first = _mm512_srli_epi32::<5>(_mm512_max_epi32(_mm512_sub_epi32(start, reach), of(0)));
+        let end = _mm512_add_epi32(_mm512_add_epi32(start, len), reach);
+        let last = _mm512_srli_epi32::<5>(_mm512_sub_epi32(end, of(1)));
+        let line = _mm512_add_epi32(_mm512_mullo_epi32(first, of(places.rows)), level);
+        let line = _mm512_add_epi32(line, of(places.margin));
+        let column = _mm512_add_epi32(_mm512_slli_epi32::<5>(first), of(TILE + places.window / 2));
+        let shape = _mm512_add_epi32(_mm512_mullo_epi32(len, of(places.stride)), column);
+        let shape = _mm512_sub_epi32(shape, start);
+        let long = _mm512_mask_cmpgt_epu32_mask(used, len, of(places.window));
+        let tiles = _mm512_sub_epi32(last, first);
+        let reach_all = _mm512_mask_cmpeq_epi32_mask(used & !long, tiles, of(places.tiles - 1));
+        let reach_few = used & !long & !reach_all;
+        // Lanes 0, 1, 4, 5 and so on, then 2, 3, 6, 7 and so on.
+        let parts = [
+            (_mm512_unpacklo_epi32(line, shape), 0x3333),
+            (_mm512_unpackhi_epi32(line, shape), 0xcccc),
+        ];
+        for (spots, lanes) in parts {
+            let mut put = |chosen: u16, list: &mut [u64], count: &mut usize| {
+                let chosen = _pext_u32(u32::from(chosen), lanes) as u8;
+                store512(list, *count, _mm512_maskz_compress_epi64(chosen, spots));
+                *count += chosen.count_ones() as usize;
+            };
+            put(reach_few, &mut held.few, &mut few);
+            put(reach_all, &mut held.all, &mut all);
+        }
+        let mut long = long;
+        while long != 0 {
+            held.long.push(runs[long.trailing_zeros() as usize]);
+            long &= long - 1;
+        }
+    }
+    (held.few_count, held.all_count) = (few, all);
+}
+
+/// Cuts runs into pieces and keeps those of `visible` levels. How many runs were cut: before one that lies in more than two
+/// tiles it ends, and at the end. `rows` is from one tile of the histogram to the next.
+#[inline(always)]
+pub fn cut(
+    _: Avx512,
+    runs: &[Run],
+    visible: std::ops::Range<u16>,
+    rows: usize,
+    out: &mut Pieces,
+) -> usize {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { cut_runs(runs, visible, rows, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,bmi2,popcnt")]
+fn cut_runs(all_runs: &[Run], visible: std::ops::Range<u16>, rows: usize, out: &mut Pieces) -> usize {
+    let of = |number: i32| _mm512_set1_epi32(number);
+    // First and second pieces of eight runs, by turns.
+    let order = [
+        _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23),
+        _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31),
+    ];
+    let (low, count) = (of(i32::from(visible.start)), of(visible.len() as i32));
+    for (index, runs) in all_runs.chunks(LANES).enumerate() {
+        let Lanes { used, level, start, len } = load(runs);
+        let last = _mm512_sub_epi32(_mm512_add_epi32(start, len), of(1));
+        let (tile, last_tile) = (_mm512_srli_epi32::<5>(start), _mm512_srli_epi32::<5>(last));
+        let tiles = _mm512_sub_epi32(last_tile, tile);
+        let many = _mm512_mask_cmpgt_epi32_mask(used, tiles, of(1));
+        if many != 0 {
+            return index * LANES;
+        }
+        let seen = _mm512_mask_cmplt_epu32_mask(used, _mm512_sub_epi32(level, low), count);
+        let in_two = _mm512_mask_cmpeq_epi32_mask(seen, tiles, of(1));
+        let from = _mm512_sllv_epi32(of(-1), _mm512_and_si512(start, of(31)));
+        let to = _mm512_srlv_epi32(of(-1), _mm512_andnot_si512(last, of(31)));
+        let line = _mm512_add_epi32(_mm512_mullo_epi32(tile, of(rows as i32)), level);
+        let level_and_tile = _mm512_or_si512(level, _mm512_slli_epi32::<16>(tile));
+        let lines = [line, _mm512_add_epi32(line, of(rows as i32))];
+        let insides = [_mm512_mask_and_epi32(from, !in_two, from, to), to];
+        let levels = [level_and_tile, _mm512_add_epi32(level_and_tile, of(1 << 16))];
+        let chosen = _pdep_u32(u32::from(seen), EVEN) | _pdep_u32(u32::from(in_two), ODD);
+        for (half, order) in order.into_iter().enumerate() {
+            let chosen = (chosen >> (half * LANES)) as u16;
+            let merge = |two: [__m512i; 2]| {
+                _mm512_maskz_compress_epi32(chosen, _mm512_permutex2var_epi32(two[0], order, two[1]))
+            };
+            store512(&mut out.lines, out.count, merge(lines));
+            store512(&mut out.insides, out.count, merge(insides));
+            store512(&mut out.levels_and_tiles, out.count, merge(levels));
+            out.count += chosen.count_ones() as usize;
+        }
+    }
+    all_runs.len()
+}
+
+/// The numbers of the groups, two for each piece, in which any column is occupied. How many there are.
+#[inline(always)]
+pub fn find_places(_: Avx512, occupied: &[u32], out: &mut [u32]) -> usize {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { find_groups(occupied, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,bmi2,popcnt")]
+fn find_groups(occupied: &[u32], out: &mut [u32]) -> usize {
+    let of = |number: i32| _mm512_set1_epi32(number);
+    let numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let mut found = 0;
+    for (index, occupied) in occupied.chunks(LANES).enumerate() {
+        let used = used_lanes(occupied.len());
+        // SAFETY: lanes that are not used are not read.
+        let occupied = unsafe { _mm512_maskz_loadu_epi32(used, occupied.as_ptr().cast()) };
+        let first = _mm512_test_epi32_mask(occupied, of(0xffff));
+        let second = _mm512_test_epi32_mask(occupied, of(!0xffff));
+        let chosen = _pdep_u32(u32::from(first), EVEN) | _pdep_u32(u32::from(second), ODD);
+        for half in 0..2 {
+            let numbers = _mm512_add_epi32(numbers, of(((2 * index + half) * LANES) as i32));
+            let chosen = (chosen >> (half * LANES)) as u16;
+            store512(out, found, _mm512_maskz_compress_epi32(chosen, numbers));
+            found += chosen.count_ones() as usize;
+        }
+    }
+    found
+}
+
+/// Up to 16 runs.
+struct Lanes {
+    used: u16,
+    level: __m512i,
+    start: __m512i,
+    len: __m512i,
+}
+
+fn used_lanes(count: usize) -> u16 {
+    (u32::MAX >> (32 - count.min(LANES))) as u16
+}
+
+/// Which words of two vectors, the numbers of the second from 32 on, are a member of runs of three words.
+const fn member(which: i16) -> [i16; 32] {
+    let mut words = [0; 32];
+    let mut lane = 0;
+    while lane < LANES {
+        words[2 * lane] = 3 * lane as i16 + which;
+        lane += 1;
+    }
+    words
+}
+
+/// At least one run, and 16 at most.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2,popcnt")]
+fn load(runs: &[Run]) -> Lanes {
+    const MEMBERS: [[i16; 32]; 3] = [member(0), member(1), member(2)];
+    let used = used_lanes(runs.len());
+    let words = u64::MAX >> (64 - 3 * runs.len().min(LANES));
+    let at: *const i16 = runs.as_ptr().cast();
+    // SAFETY: runs are three words each, one after the other, and words that are not theirs are not read.
+    let (low, high) = unsafe {
+        let high = at.wrapping_add(32);
+        (_mm512_maskz_loadu_epi16(words as u32, at), _mm512_maskz_loadu_epi16((words >> 32) as u32, high))
+    };
+    let of = |member: &[i16; 32]| {
+        _mm512_maskz_permutex2var_epi16(EVEN, low, load512(member, 0), high)
+    };
+    let [level, start, len] = MEMBERS.each_ref().map(of);
+    Lanes { used, level, start, len }
 }

@@ -20,7 +20,7 @@ pub struct Measure {
 impl Measure {
     /// Memory for rows of up to `width` pixels.
     pub fn new(steps: &Steps, width: usize, window: usize, target: Target) -> Self {
-        let histogram = Histogram::new(steps.levels(), steps.count(), width, window);
+        let histogram = Histogram::new(steps.levels(), steps.count(), width, window, target);
         Self { window, histogram, sieve: Sieve::new(width, target) }
     }
 

@@ -3,6 +3,7 @@
 //! A pixel sees a band edge if its window holds many pixels of its own level and many of a level one step away. For
 //! counts `p` and `q` of these the strength is `weight * p * q / (p + q)`, and the strongest step counts.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::super::steps::{Steps, sizes_and_weights};
@@ -11,7 +12,10 @@ use super::runs::Run;
 use super::strengths::{GROUP, Strengths};
 use crate::simd::Target;
 #[cfg(target_arch = "x86_64")]
-use {super::super::avx512::occupied_columns, crate::simd::avx512::Avx512};
+use {
+    super::super::avx512::{cut, find_places, occupied_columns},
+    crate::simd::avx512::Avx512,
+};
 
 /// Sums of two counts in one window stay below 4226; a power of two lets the index be masked instead of checked.
 const TABLE: usize = 8192;
@@ -44,15 +48,16 @@ pub fn reciprocals() -> &'static [f32] {
 }
 
 /// The steps that count and the table that strengths are made with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Contrast<'a> {
     steps: &'a Steps,
+    visible: Range<u16>,
     reciprocals: &'a [f32; TABLE],
 }
 
 impl<'a> Contrast<'a> {
     pub fn new(steps: &'a Steps) -> Self {
-        Self { steps, reciprocals: &RECIPROCALS }
+        Self { steps, visible: steps.visible(), reciprocals: &RECIPROCALS }
     }
 
     /// Adds the strengths at the pixels of the runs of row `y`, around which the histogram's windows lie.
@@ -61,27 +66,27 @@ impl<'a> Contrast<'a> {
     /// guessed by a processor, so that places are sieved without branches.
     #[inline(always)]
     pub fn add_row(
-        self,
+        &self,
         runs: &[Run],
         y: usize,
         histogram: &Histogram,
         sieve: &mut Sieve,
         out: &mut Strengths,
     ) {
-        let pieces = sieve.cut(runs, self.steps, histogram);
-        let found = sieve.occupied(pieces, self.steps.least(), histogram);
+        sieve.cut(runs, self.visible.clone(), histogram);
+        let found = sieve.occupied(self.steps.least(), histogram);
         for place in &sieve.places[..found] {
-            let (piece, part) = (&sieve.pieces[*place as usize / PARTS], *place as usize % PARTS);
+            let (piece, part) = (sieve.pieces.get(*place as usize / PARTS), *place as usize % PARTS);
             let lanes = Lanes { around: histogram.around(piece.line), at: part * GROUP };
-            let strengths = self.strongest(lanes, piece.level());
+            let strengths = self.strongest(lanes, piece.level);
             let inside = (piece.inside >> (part * GROUP)) as u16;
-            out.put(y, piece.tile() * PARTS + part, inside, &strengths);
+            out.put(y, usize::from(piece.tile) * PARTS + part, inside, &strengths);
         }
     }
 
     /// The strength at the columns of a group, as if they were all of this level.
     #[inline(always)]
-    fn strongest(self, lanes: Lanes<'_>, level: u16) -> [f32; GROUP] {
+    fn strongest(&self, lanes: Lanes<'_>, level: u16) -> [f32; GROUP] {
         let mut strongest = [0.0f32; GROUP];
         let middle = lanes.around.len() / 2;
         let own = lanes.row(middle);
@@ -149,29 +154,74 @@ impl Lanes<'_> {
     }
 }
 
+/// Runs that are cut before kernels have another try.
+const AT_ONCE: usize = 16;
+
 /// Groups of a tile.
 const PARTS: usize = TILE / GROUP;
 
 /// The part of a run that lies in one tile.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Piece {
     /// Where the histogram has the counts around it.
     line: u32,
     /// A bit for each column of the tile, set for those of the run.
     inside: u32,
-    /// The level, and 2^16 times the tile: one number is written sooner than two.
-    level_and_tile: u32,
+    level: u16,
+    tile: u16,
 }
 
-impl Piece {
-    #[inline(always)]
-    fn level(&self) -> u16 {
-        self.level_and_tile as u16
+/// Pieces of a row, in lists of one length: this many are used.
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    pub lines: Vec<u32>,
+    pub insides: Vec<u32>,
+    /// The level, and 2^16 times the tile.
+    pub levels_and_tiles: Vec<u32>,
+    pub count: usize,
+}
+
+impl Pieces {
+    fn new(most: usize) -> Self {
+        let list = || vec![0; most];
+        Self { lines: list(), insides: list(), levels_and_tiles: list(), count: 0 }
     }
 
     #[inline(always)]
-    fn tile(&self) -> usize {
-        self.level_and_tile as usize >> 16
+    fn get(&self, index: usize) -> Piece {
+        let level_and_tile = self.levels_and_tiles[index];
+        let (level, tile) = (level_and_tile as u16, (level_and_tile >> 16) as u16);
+        Piece { line: self.lines[index], inside: self.insides[index], level, tile }
+    }
+
+    /// Writes a piece down. It stays if it is `kept`.
+    #[inline(always)]
+    fn put(&mut self, piece: Piece, kept: bool) {
+        let index = self.count;
+        self.lines[index] = piece.line;
+        self.insides[index] = piece.inside;
+        self.levels_and_tiles[index] = u32::from(piece.level) | u32::from(piece.tile) << 16;
+        self.count += usize::from(kept);
+    }
+
+    /// Adds the pieces of a run, unless they are not `kept`. Most runs end in the tile in which they began; a second piece is
+    /// written anyway, which costs less than a wrong guess.
+    #[inline(always)]
+    fn cut(&mut self, run: &Run, rows: usize, kept: bool) {
+        let (start, last) = (usize::from(run.start), usize::from(run.start + run.len - 1));
+        let level = run.level;
+        let piece = |tile: usize, inside: u32| {
+            let line = (tile * rows + usize::from(level)) as u32;
+            Piece { line, inside, level, tile: tile as u16 }
+        };
+        let (from, to) = (u32::MAX << (start % TILE), u32::MAX >> (TILE - 1 - last % TILE));
+        let (first_tile, last_tile) = (start / TILE, last / TILE);
+        let is_one = first_tile == last_tile;
+        self.put(piece(first_tile, if is_one { from & to } else { from }), kept);
+        for tile in first_tile + 1..last_tile {
+            self.put(piece(tile, u32::MAX), kept);
+        }
+        self.put(piece(last_tile, to), kept & !is_one);
     }
 }
 
@@ -180,7 +230,7 @@ impl Piece {
 pub struct Sieve {
     #[cfg(target_arch = "x86_64")]
     avx512: Option<Avx512>,
-    pieces: Vec<Piece>,
+    pieces: Pieces,
     /// For each piece, a bit for each column that has something to measure.
     occupied: Vec<u32>,
     /// The groups in which there are such columns: [`PARTS`] times the piece, and which one of its tile.
@@ -188,47 +238,39 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// For rows of up to `width` pixels. A run begins in each pixel at most, and each group is begun once by one before it;
-    /// two more are written before they are dropped.
+    /// For rows of up to `width` pixels. A run begins in each pixel at most, and each group is begun once by one before it. A
+    /// vector may be written before it is dropped.
     pub fn new(width: usize, target: Target) -> Self {
         #[cfg(not(target_arch = "x86_64"))]
         let _ = target;
-        let most = |columns| width + width.div_ceil(columns) + TILE / GROUP;
+        let most = |columns| width + width.div_ceil(columns) + GROUP;
         Self {
             #[cfg(target_arch = "x86_64")]
             avx512: target.avx512(),
-            pieces: vec![Piece::default(); most(TILE)],
+            pieces: Pieces::new(most(TILE)),
             occupied: vec![0; most(TILE)],
             places: vec![0; most(GROUP)],
         }
     }
 
-    /// Cuts the runs into pieces, without those of levels that no step counts at. How many there are.
+    /// Cuts the runs into pieces, without those of levels that no step counts at.
     #[inline(always)]
-    fn cut(&mut self, runs: &[Run], steps: &Steps, histogram: &Histogram) -> usize {
-        let (least, most) = (steps.least(), steps.count());
-        let (pieces, mut found) = (&mut self.pieces[..], 0);
-        for Run { level, start, len } in runs.iter().copied() {
-            let (start, last) = (usize::from(start), usize::from(start + len - 1));
-            let counts = usize::from(usize::from(least[usize::from(level)]) <= most);
-            let piece = |tile: usize, inside: u32| {
-                let level_and_tile = u32::from(level) | (tile as u32) << 16;
-                Piece { line: histogram.line(level, tile), inside, level_and_tile }
-            };
-            let (from, to) = (u32::MAX << (start % TILE), u32::MAX >> (TILE - 1 - last % TILE));
-            let (first_tile, last_tile) = (start / TILE, last / TILE);
-            let is_one = first_tile == last_tile;
-            pieces[found] = piece(first_tile, if is_one { from & to } else { from });
-            found += counts;
-            for tile in first_tile + 1..last_tile {
-                pieces[found] = piece(tile, u32::MAX);
-                found += counts;
+    fn cut(&mut self, runs: &[Run], visible: Range<u16>, histogram: &Histogram) {
+        let rows = histogram.rows();
+        self.pieces.count = 0;
+        let mut left = runs;
+        while !left.is_empty() {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx512) = self.avx512 {
+                left = &left[cut(avx512, left, visible.clone(), rows, &mut self.pieces)..];
             }
-            // Most runs end where they began: this is written anyway, which costs less than a wrong guess.
-            pieces[found] = piece(last_tile, to);
-            found += counts & usize::from(!is_one);
+            // As many as may be cut at once, where one of them is too long for that.
+            let now;
+            (now, left) = left.split_at(left.len().min(AT_ONCE));
+            for run in now {
+                self.pieces.cut(run, rows, visible.contains(&run.level));
+            }
         }
-        found
     }
 
     /// Finds the places whose windows hold a neighbouring level that counts. How many there are.
@@ -236,30 +278,25 @@ impl Sieve {
     /// Counts may have to come from afar. So that the processor can ask for those of many pieces at a time, nothing here waits for
     /// them but the result itself.
     #[inline(always)]
-    fn occupied(&mut self, pieces: usize, least: &[u8], histogram: &Histogram) -> usize {
-        let (pieces, occupied) = (&self.pieces[..pieces], &mut self.occupied[..pieces]);
-        let least = |piece: &Piece| usize::from(least[usize::from(piece.level())]);
+    fn occupied(&mut self, least: &[u8], histogram: &Histogram) -> usize {
+        let count = self.pieces.count;
+        let least = |piece: &Piece| usize::from(least[usize::from(piece.level)]);
         #[cfg(target_arch = "x86_64")]
-        let avx512 = self.avx512;
-        #[cfg(not(target_arch = "x86_64"))]
-        let avx512 = None::<()>;
-        match avx512.filter(|_| histogram.around(0).len() == USUAL) {
-            #[cfg(target_arch = "x86_64")]
-            Some(avx512) => {
-                for (piece, occupied) in pieces.iter().zip(occupied.iter_mut()) {
-                    let around = histogram.around(piece.line).first_chunk().expect("as many as usual");
-                    *occupied = occupied_columns(avx512, around, least(piece)) & piece.inside;
-                }
+        if let Some(avx512) = self.avx512.filter(|_| histogram.steps() == USUAL / 2) {
+            for index in 0..count {
+                let piece = self.pieces.get(index);
+                let around = histogram.around(piece.line).first_chunk().expect("as many as usual");
+                self.occupied[index] = occupied_columns(avx512, around, least(&piece)) & piece.inside;
             }
-            _ => {
-                for (piece, occupied) in pieces.iter().zip(occupied.iter_mut()) {
-                    let around = histogram.around(piece.line);
-                    *occupied = occupied_groups(around, least(piece), piece.inside);
-                }
-            }
+            return find_places(avx512, &self.occupied[..count], &mut self.places);
+        }
+        for index in 0..count {
+            let piece = self.pieces.get(index);
+            let around = histogram.around(piece.line);
+            self.occupied[index] = occupied_groups(around, least(&piece), piece.inside);
         }
         let (places, mut found) = (&mut self.places[..], 0);
-        for (index, occupied) in occupied.iter().enumerate() {
+        for (index, occupied) in self.occupied[..count].iter().enumerate() {
             let place = (index * PARTS) as u32;
             places[found] = place;
             found += usize::from(*occupied as u16 != 0);

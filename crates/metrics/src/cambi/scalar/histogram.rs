@@ -9,6 +9,9 @@
 //! after the other: what a pixel is compared with lies together, and a tile is never split between vectors.
 
 use super::runs::Run;
+use crate::simd::Target;
+#[cfg(target_arch = "x86_64")]
+use {super::super::avx512::hold, crate::simd::avx512::Avx512};
 
 /// Columns of a tile: a cache line of counts.
 pub const TILE: usize = 32;
@@ -22,6 +25,8 @@ pub struct Counts(pub [u16; TILE]);
 /// from a level leads outside. Between pictures everything is zero.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
     counts: Vec<Counts>,
     margin: usize,
     /// Levels with the empty ones.
@@ -36,36 +41,57 @@ pub struct Histogram {
     left: usize,
 }
 
-/// Where a run that is no longer than a window is counted.
-#[derive(Clone, Copy, Debug, Default)]
-struct Spot {
-    /// The line of counts in the first tile.
-    line: u32,
-    /// The first of the numbers that are added there, among those of all shapes.
-    shape: u32,
+/// The runs of a row as they are counted, so that they can be taken away again.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Where runs are counted that reach all tiles that a run can reach, and those that reach one less: the line of counts in the
+    /// first tile, and 2^32 times the first of the numbers that are added there, among those of all shapes.
+    pub all: Vec<u64>,
+    pub all_count: usize,
+    pub few: Vec<u64>,
+    pub few_count: usize,
+    /// Runs that are longer than a window.
+    pub long: Vec<Run>,
 }
 
-/// The runs of a row as they were counted, so that they can be taken away again.
-#[derive(Clone, Debug)]
-struct Held {
-    /// Those that reach all tiles that a run can reach are at the end, those that reach one less at the beginning.
-    spots: Vec<Spot>,
-    few: usize,
-    all: usize,
-    /// Runs that are longer than a window.
-    long: Vec<Run>,
+/// What decides where a run is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    pub window: usize,
+    /// Levels of a tile, with empty ones: as many lines.
+    pub rows: usize,
+    /// Empty levels before the first.
+    pub margin: usize,
+    /// From the shapes of one length to those of the next.
+    pub stride: usize,
+    /// How many tiles a run can reach.
+    pub tiles: usize,
 }
 
 impl Histogram {
     /// Memory for `levels` levels with steps of up to `margin`, for rows of up to `width` pixels.
-    pub fn new(levels: usize, margin: usize, width: usize, window: usize) -> Self {
+    pub fn new(levels: usize, margin: usize, width: usize, window: usize, target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
         let rows = levels + 2 * margin;
         let shapes = Shapes::new(window);
         // Runs are counted beyond the picture as well.
         let counts = vec![Counts::default(); rows * (width.div_ceil(TILE) + shapes.tiles)];
         // A row comes before the one that it takes the place of leaves.
         let held = vec![Held::new(width, window); window + 1];
-        Self { counts, margin, rows, window, width, shapes, held, came: 0, left: 0 }
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+            counts,
+            margin,
+            rows,
+            window,
+            width,
+            shapes,
+            held,
+            came: 0,
+            left: 0,
+        }
     }
 
     /// Begins a picture of rows that are no wider than memory was made for. All rows of the last one were removed.
@@ -74,13 +100,20 @@ impl Histogram {
         (self.width, self.came, self.left) = (width, 0, 0);
     }
 
-    /// Where the counts in a tile are of all levels that a step from this one may lead to.
+    /// How many lines there are from one tile to the next.
     #[inline(always)]
-    pub fn line(&self, level: u16, tile: usize) -> u32 {
-        (tile * self.rows + usize::from(level)) as u32
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
-    /// Counts of a level in the middle, between those of all levels that a step may lead to.
+    /// The largest step from a level.
+    #[inline(always)]
+    pub fn steps(&self) -> usize {
+        self.margin
+    }
+
+    /// Counts of a level in the middle, between those of all levels that a step may lead to. The line is the number of the
+    /// level and that of all lines in the tiles before.
     #[inline(always)]
     pub fn around(&self, line: u32) -> &[Counts] {
         &self.counts[line as usize..][..2 * self.margin + 1]
@@ -91,11 +124,7 @@ impl Histogram {
     pub fn add(&mut self, runs: &[Run]) {
         let slot = self.came % self.held.len();
         self.came += 1;
-        match self.shapes.tiles {
-            2 => self.hold::<2>(slot, runs),
-            3 => self.hold::<3>(slot, runs),
-            _ => self.held[slot].hold_as_long(runs),
-        }
+        self.hold(slot, runs);
         self.count_held(slot, u16::wrapping_add);
     }
 
@@ -107,35 +136,23 @@ impl Histogram {
         self.count_held(slot, u16::wrapping_sub);
     }
 
-    /// Finds out where runs are counted. They reach `TILES` tiles or one less; which of both cannot be guessed, so that they are
-    /// sorted without a branch.
+    /// Finds out where runs are counted.
     #[inline(always)]
-    fn hold<const TILES: usize>(&mut self, slot: usize, runs: &[Run]) {
-        // Numbers that writing to the lists cannot change, and ones that need not be kept in memory.
-        let (window, rows, margin, stride) = (self.window, self.rows, self.margin, self.shapes.stride);
-        let reach = window / 2;
+    fn hold(&mut self, slot: usize, runs: &[Run]) {
+        let Shapes { stride, tiles, .. } = self.shapes;
+        let places = Places { window: self.window, rows: self.rows, margin: self.margin, stride, tiles };
         let held = &mut self.held[slot];
         held.long.clear();
-        let spots = &mut held.spots[..];
-        let (end, mut few, mut all) = (spots.len() - 1, 0, 0);
-        for run in runs {
-            if usize::from(run.len) > window {
-                held.long.push(*run);
-                continue;
-            }
-            let columns = run.columns();
-            let first = columns.start.saturating_sub(reach) / TILE;
-            let last = (columns.end - 1 + reach) / TILE;
-            let line = first * rows + margin + usize::from(run.level);
-            let shape = usize::from(run.len) * stride + (first + 1) * TILE + reach - columns.start;
-            let spot = Spot { line: line as u32, shape: shape as u32 };
-            spots[few] = spot;
-            spots[end - all] = spot;
-            let reaches_all = last - first + 1 == TILES;
-            few += usize::from(!reaches_all);
-            all += usize::from(reaches_all);
+        if !(2..=3).contains(&tiles) {
+            (held.few_count, held.all_count) = (0, 0);
+            held.long.extend_from_slice(runs);
+            return;
         }
-        (held.few, held.all) = (few, all);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = self.avx512 {
+            return hold(avx512, held, runs, places);
+        }
+        held.hold(runs, places);
     }
 
     #[inline(always)]
@@ -158,12 +175,12 @@ impl Histogram {
         change: impl Fn(u16, u16) -> u16,
     ) {
         let Self { counts, rows, shapes, held, .. } = self;
-        let Held { spots, few, all, .. } = &held[slot];
-        for spot in &spots[..*few] {
-            count_spot::<FEW>(counts, *rows, spot, &shapes.pixels, &change);
+        let held = &held[slot];
+        for spot in &held.few[..held.few_count] {
+            count_spot::<FEW>(counts, *rows, *spot, &shapes.pixels, &change);
         }
-        for spot in &spots[spots.len() - all..] {
-            count_spot::<ALL>(counts, *rows, spot, &shapes.pixels, &change);
+        for spot in &held.all[..held.all_count] {
+            count_spot::<ALL>(counts, *rows, *spot, &shapes.pixels, &change);
         }
     }
 
@@ -181,17 +198,43 @@ impl Histogram {
     }
 }
 
+/// Kernels write a whole vector at the end of a list, whose rest is dropped.
+const REST: usize = 8;
+
 impl Held {
-    /// For rows of up to `width` pixels. A run begins in each pixel at most; one more is written before it is dropped.
+    /// For rows of up to `width` pixels: a run begins in each of them at most.
     fn new(width: usize, window: usize) -> Self {
+        let list = || vec![0; width + REST];
         let long = Vec::with_capacity(width / window + 1);
-        Self { spots: vec![Spot::default(); width + 1], few: 0, all: 0, long }
+        Self { all: list(), all_count: 0, few: list(), few_count: 0, long }
     }
 
-    fn hold_as_long(&mut self, runs: &[Run]) {
-        (self.few, self.all) = (0, 0);
-        self.long.clear();
-        self.long.extend_from_slice(runs);
+    /// Runs reach all tiles or one less; which of both cannot be guessed, so that they are sorted without a branch.
+    #[inline(always)]
+    fn hold(&mut self, runs: &[Run], places: Places) {
+        let Places { window, rows, margin, stride, tiles } = places;
+        let reach = window / 2;
+        let (few, all) = (&mut self.few[..], &mut self.all[..]);
+        // Numbers that need not be kept in memory while the lists are written.
+        let (mut few_count, mut all_count) = (0, 0);
+        for run in runs {
+            if usize::from(run.len) > window {
+                self.long.push(*run);
+                continue;
+            }
+            let columns = run.columns();
+            let first = columns.start.saturating_sub(reach) / TILE;
+            let last = (columns.end - 1 + reach) / TILE;
+            let line = first * rows + margin + usize::from(run.level);
+            let shape = usize::from(run.len) * stride + (first + 1) * TILE + reach - columns.start;
+            let spot = line as u64 | (shape as u64) << 32;
+            few[few_count] = spot;
+            all[all_count] = spot;
+            let reaches_all = last - first + 1 == tiles;
+            few_count += usize::from(!reaches_all);
+            all_count += usize::from(reaches_all);
+        }
+        (self.few_count, self.all_count) = (few_count, all_count);
     }
 }
 
@@ -199,12 +242,12 @@ impl Held {
 fn count_spot<const TILES: usize>(
     counts: &mut [Counts],
     rows: usize,
-    spot: &Spot,
+    spot: u64,
     shapes: &[u16],
     change: impl Fn(u16, u16) -> u16,
 ) {
-    let mut at = spot.line as usize;
-    let shape = &shapes[spot.shape as usize..][..TILES * TILE];
+    let mut at = spot as u32 as usize;
+    let shape = &shapes[(spot >> 32) as usize..][..TILES * TILE];
     for pixels in shape.as_chunks().0 {
         let counts = &mut counts[at].0;
         *counts = changed(counts, pixels, &change);

@@ -12,6 +12,7 @@ const GROUP: usize = 64;
 
 /// Neighbouring pixels of a row with the same level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Run {
     pub level: u16,
     pub start: u16,

@@ -102,7 +102,7 @@ fn strengths_by_kernel(
         levels_row(row, &mask, steps.base(), steps.levels() as u16, &mut levels);
         runs.push(&levels);
     }
-    let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window);
+    let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window, target);
     histogram.start(width);
     let (mut sieve, mut strengths) = (Sieve::new(width, target), Strengths::new(width, height));
     for y in 0..height + window {
