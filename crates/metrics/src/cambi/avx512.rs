@@ -10,7 +10,7 @@ use super::scalar::contrast::{Pieces, USUAL};
 use super::scalar::histogram::{Counts, Held, Places, TILE};
 use super::scalar::runs::Run;
 use crate::simd::avx512::Avx512;
-use crate::simd::x86::{load512, store512};
+use crate::simd::x86::{load512, store256, store512};
 
 /// Runs of a vector.
 const LANES: usize = 16;
@@ -62,10 +62,8 @@ fn hold_runs(held: &mut Held, runs: &[Run], places: Places) {
         let reach_all = _mm512_mask_cmpeq_epi32_mask(used & !long, tiles, of(places.tiles - 1));
         let reach_few = used & !long & !reach_all;
         // Lanes 0, 1, 4, 5 and so on, then 2, 3, 6, 7 and so on.
-        let parts = [
-            (_mm512_unpacklo_epi32(line, shape), 0x3333),
-            (_mm512_unpackhi_epi32(line, shape), 0xcccc),
-        ];
+        let parts =
+            [(_mm512_unpacklo_epi32(line, shape), 0x3333), (_mm512_unpackhi_epi32(line, shape), 0xcccc)];
         for (spots, lanes) in parts {
             let mut put = |chosen: u16, list: &mut [u64], count: &mut usize| {
                 let chosen = _pext_u32(u32::from(chosen), lanes) as u8;
@@ -87,13 +85,7 @@ fn hold_runs(held: &mut Held, runs: &[Run], places: Places) {
 /// Cuts runs into pieces and keeps those of `visible` levels. How many runs were cut: before one that lies in more than two
 /// tiles it ends, and at the end. `rows` is from one tile of the histogram to the next.
 #[inline(always)]
-pub fn cut(
-    _: Avx512,
-    runs: &[Run],
-    visible: std::ops::Range<u16>,
-    rows: usize,
-    out: &mut Pieces,
-) -> usize {
+pub fn cut(_: Avx512, runs: &[Run], visible: std::ops::Range<u16>, rows: usize, out: &mut Pieces) -> usize {
     // SAFETY: the features were detected before the proof was made.
     unsafe { cut_runs(runs, visible, rows, out) }
 }
@@ -205,9 +197,145 @@ fn load(runs: &[Run]) -> Lanes {
         let high = at.wrapping_add(32);
         (_mm512_maskz_loadu_epi16(words as u32, at), _mm512_maskz_loadu_epi16((words >> 32) as u32, high))
     };
-    let of = |member: &[i16; 32]| {
-        _mm512_maskz_permutex2var_epi16(EVEN, low, load512(member, 0), high)
-    };
+    let of = |member: &[i16; 32]| _mm512_maskz_permutex2var_epi16(EVEN, low, load512(member, 0), high);
     let [level, start, len] = MEMBERS.each_ref().map(of);
     Lanes { used, level, start, len }
+}
+
+/// Pixels of a group: a bit of a word for each.
+pub const WORD: usize = u64::BITS as usize;
+
+/// Bits for the first pixels of a group.
+fn first_bits(count: usize) -> u64 {
+    u64::MAX >> (WORD - count.min(WORD))
+}
+
+/// Up to 64 samples from `at` on, two vectors of them; lanes without a bit are 0. Those with one must lie in the row.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn load_samples(row: &[u16], at: isize, lanes: u64) -> [__m512i; 2] {
+    let first = row.as_ptr().wrapping_offset(at);
+    debug_assert!(lanes == 0 || at + lanes.trailing_zeros() as isize >= 0);
+    assert!(at + (WORD as isize - lanes.leading_zeros() as isize) <= row.len() as isize);
+    [0, 1].map(|half| {
+        let lanes = (lanes >> (32 * half)) as u32;
+        // SAFETY: lanes that are read lie in the row: the last one does, and callers begin with the row or after it.
+        unsafe { _mm512_maskz_loadu_epi16(lanes, first.wrapping_add(32 * half).cast()) }
+    })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn equal(one: [__m512i; 2], two: [__m512i; 2]) -> u64 {
+    let [low, high] = [0, 1].map(|half| _mm512_cmpeq_epi16_mask(one[half], two[half]));
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// Puts flags, a bit for each pixel, in the place of those of an older row, and exchanges them in the sums of columns as well.
+/// A flag is set where a pixel equals its right and its lower neighbour; nothing is to the right of the last one.
+#[inline(always)]
+pub fn exchange_flags(_: Avx512, row: &[u16], below: &[u16], flags: &mut [u64], sums: &mut [u8]) {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { exchange(row, below, flags, sums) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn exchange(row: &[u16], below: &[u16], flags: &mut [u64], sums: &mut [u8]) {
+    let one = _mm512_set1_epi8(1);
+    for ((group, sums), old) in sums.chunks_mut(WORD).enumerate().zip(flags) {
+        let (at, left) = (group * WORD, row.len() - group * WORD);
+        let (used, with_right) =
+            (first_bits(left), first_bits(left - 1) & u64::from(left > 1).wrapping_neg());
+        let samples = load_samples(row, at as isize, used);
+        let right = load_samples(row, at as isize + 1, with_right);
+        let flat =
+            (equal(samples, right) | !with_right) & equal(samples, load_samples(below, at as isize, used));
+        let new = flat & used;
+        // SAFETY: only lanes for which there are sums are read and written.
+        unsafe {
+            let held = _mm512_maskz_loadu_epi8(used, sums.as_ptr().cast());
+            let held = _mm512_mask_add_epi8(held, new, held, one);
+            let held = _mm512_mask_sub_epi8(held, *old, held, one);
+            _mm512_mask_storeu_epi8(sums.as_mut_ptr().cast(), used, held);
+        }
+        *old = new;
+    }
+}
+
+/// Every second sample, from the first on.
+#[inline(always)]
+pub fn decimate_samples(_: Avx512, row: &[u16], out: &mut [u16]) {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { every_second_sample(row, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn every_second_sample(row: &[u16], out: &mut [u16]) {
+    let (pairs, rest) = row.as_chunks::<32>();
+    let mut outs = out.chunks_mut(16);
+    for (samples, out) in pairs.iter().zip(&mut outs) {
+        store256(out, 0, _mm512_cvtepi32_epi16(load512(samples, 0)));
+    }
+    let rest = rest.iter().step_by(2);
+    outs.flatten().zip(rest).for_each(|(out, sample)| *out = *sample);
+}
+
+/// Every second flag, from the first on.
+#[inline(always)]
+pub fn decimate_flags(_: Avx512, row: &[u8], out: &mut [u8]) {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { every_second_flag(row, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn every_second_flag(row: &[u8], out: &mut [u8]) {
+    let (pairs, rest) = row.as_chunks::<64>();
+    let mut outs = out.chunks_mut(32);
+    for (flags, out) in pairs.iter().zip(&mut outs) {
+        store256(out, 0, _mm512_cvtepi16_epi8(load512(flags, 0)));
+    }
+    let rest = rest.iter().step_by(2);
+    outs.flatten().zip(rest).for_each(|(out, flag)| *out = *flag);
+}
+
+/// Where runs begin, and behind which pixels they end: a bit for each. A run is of equal samples, kept by the mask and no less than
+/// `base` by `levels` at most. `starts` and `ends` have a word for each group, and one more where the row ends with one.
+#[inline(always)]
+pub fn mark_runs(
+    _: Avx512,
+    row: &[u16],
+    mask: &[u8],
+    (base, levels): (u16, u16),
+    starts: &mut [u64],
+    ends: &mut [u64],
+) {
+    // SAFETY: the features were detected before the proof was made.
+    unsafe { mark(row, mask, (base, levels), starts, ends) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn mark(row: &[u16], mask: &[u8], (base, levels): (u16, u16), starts: &mut [u64], ends: &mut [u64]) {
+    let (base, levels) = (_mm512_set1_epi16(base as i16), _mm512_set1_epi16(levels as i16));
+    // Whether the pixel before a group is in a run.
+    let mut before = 0;
+    for (group, mask) in mask.chunks(WORD).enumerate() {
+        let (at, used) = (group * WORD, first_bits(mask.len()));
+        let samples = load_samples(row, at as isize, used);
+        // Nothing is before the first pixel.
+        let with_left = if at == 0 { used & !1 } else { used };
+        let same = equal(samples, load_samples(row, at as isize - 1, with_left));
+        let [low, high] =
+            samples.map(|samples| _mm512_cmplt_epu16_mask(_mm512_sub_epi16(samples, base), levels));
+        // SAFETY: lanes that are not used are not read.
+        let mask = unsafe { _mm512_maskz_loadu_epi8(used, mask.as_ptr().cast()) };
+        let kept = _mm512_test_epi8_mask(mask, mask) & (u64::from(low) | u64::from(high) << 32);
+        let kept_before = kept << 1 | before;
+        before = kept >> (WORD - 1);
+        starts[group] = kept & !(kept_before & same);
+        ends[group] = kept_before & !(kept & same);
+    }
+    if row.len().is_multiple_of(WORD) {
+        let group = row.len() / WORD;
+        (starts[group], ends[group]) = (0, before);
+    }
 }

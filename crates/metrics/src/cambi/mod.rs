@@ -183,8 +183,9 @@ impl Cambi {
 
     fn scorer(&self, geometry: Geometry, format: &Format, level: Level) -> Scorer {
         let size = (format.width(), format.height());
-        let loader = Loader::new(geometry, size, format.depth(), self.undithers(format));
-        Scorer::new(geometry, loader, self.steps.clone(), self.share(), Target::new(level))
+        let target = Target::new(level);
+        let loader = Loader::new(geometry, size, format.depth(), self.undithers(format), target);
+        Scorer::new(geometry, loader, self.steps.clone(), self.share(), target)
     }
 
     /// Whether the picture was encoded with fewer than 10 bits.

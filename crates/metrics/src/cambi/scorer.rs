@@ -64,7 +64,7 @@ impl Scorer {
             planes: [2, 1].map(|scale| Planes::new(sizes[scale].0, sizes[scale].1)),
             measures: Spares::default(),
             poolings: Spares::default(),
-            filter: Filter::new(width, height),
+            filter: Filter::new(width, height, target),
             strengths: Strengths::new(width, height),
             shared: None,
         }

@@ -7,7 +7,6 @@ use super::super::pooling::{Pooling, Sum, ordered_sum};
 use super::super::scalar::contrast::{Contrast, Sieve};
 use super::super::scalar::histogram::Histogram;
 use super::super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
-use super::super::scalar::mode::levels_row;
 use super::super::scalar::runs::RunRows;
 use super::super::scalar::strengths::Strengths;
 use super::super::steps::Steps;
@@ -15,10 +14,10 @@ use super::naive::{self, Grid};
 use super::pictures::{KINDS, Lcg, picture};
 use crate::simd::{Target, level_tests};
 
-fn mask_by_kernel(image: &Grid<u16>) -> Grid<bool> {
+fn mask_by_kernel(target: Target, image: &Grid<u16>) -> Grid<bool> {
     let row = |y: usize| &image.data[y * image.width..][..image.width];
     let threshold = mask_threshold(image.width, image.height);
-    let mut sums = FlatSums::new(image.width);
+    let mut sums = FlatSums::new(image.width, target);
     let (mut out, mut line) = (Vec::new(), vec![0; image.width]);
     sums.start();
     for y in 0..image.height + MASK_DELAY {
@@ -35,12 +34,14 @@ fn mask_by_kernel(image: &Grid<u16>) -> Grid<bool> {
     Grid { data: out, ..Grid::from_fn(image.width, image.height, |_, _| false) }
 }
 
-#[test]
-fn masks_are_square_sums() {
-    for (width, height) in [(1, 1), (1, 9), (9, 2), (64, 64), (131, 70), (200, 129)] {
-        for kind in KINDS {
-            let image = picture(kind, width, height, 10, 1);
-            assert_eq!(mask_by_kernel(&image), naive::mask(&image), "{width}x{height} {kind:?}");
+level_tests! {
+    fn masks_are_square_sums(level) {
+        for (width, height) in [(1, 1), (1, 9), (9, 2), (64, 64), (65, 20), (131, 70), (200, 129)] {
+            for kind in KINDS {
+                let image = picture(kind, width, height, 10, 1);
+                let found = mask_by_kernel(Target::new(level), &image);
+                assert_eq!(found, naive::mask(&image), "{width}x{height} {kind:?}");
+            }
         }
     }
 }
@@ -95,12 +96,10 @@ fn strengths_by_kernel(
     steps: &Steps,
 ) -> Grid<f32> {
     let (width, height) = (image.width, image.height);
-    let mut runs = RunRows::new(width, height);
-    let mut levels = vec![0; width];
+    let mut runs = RunRows::new(width, height, target);
     for (row, mask) in image.data.chunks_exact(width).zip(mask.data.chunks_exact(width)) {
         let mask: Vec<u8> = mask.iter().map(|kept| u8::from(*kept)).collect();
-        levels_row(row, &mask, steps.base(), steps.levels() as u16, &mut levels);
-        runs.push(&levels);
+        runs.push(row, &mask, steps.base(), steps.levels() as u16);
     }
     let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window, target);
     histogram.start(width);
