@@ -65,7 +65,7 @@ fn hold_runs(held: &mut Held, runs: &[Run], places: Places) {
         let parts =
             [(_mm512_unpacklo_epi32(line, shape), 0x3333), (_mm512_unpackhi_epi32(line, shape), 0xcccc)];
         for (spots, lanes) in parts {
-            let mut put = |chosen: u16, list: &mut [u64], count: &mut usize| {
+            let put = |chosen: u16, list: &mut [u64], count: &mut usize| {
                 let chosen = _pext_u32(u32::from(chosen), lanes) as u8;
                 store512(list, *count, _mm512_maskz_compress_epi64(chosen, spots));
                 *count += chosen.count_ones() as usize;
@@ -207,20 +207,26 @@ pub const WORD: usize = u64::BITS as usize;
 
 /// Bits for the first pixels of a group.
 fn first_bits(count: usize) -> u64 {
-    u64::MAX >> (WORD - count.min(WORD))
+    if count < WORD { (1 << count) - 1 } else { u64::MAX }
 }
 
-/// Up to 64 samples from `at` on, two vectors of them; lanes without a bit are 0. Those with one must lie in the row.
+/// 64 samples from `at` on, two vectors of them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_samples(row: &[u16], at: usize) -> [__m512i; 2] {
+    let samples: &[u16; WORD] = row[at..].first_chunk().expect("a group of the row");
+    [load512(samples, 0), load512(samples, 32)]
+}
+
+/// The samples of a row that are left from `at` on, up to 64 of them, and zeros.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn load_samples(row: &[u16], at: isize, lanes: u64) -> [__m512i; 2] {
-    let first = row.as_ptr().wrapping_offset(at);
-    debug_assert!(lanes == 0 || at + lanes.trailing_zeros() as isize >= 0);
-    assert!(at + (WORD as isize - lanes.leading_zeros() as isize) <= row.len() as isize);
-    [0, 1].map(|half| {
-        let lanes = (lanes >> (32 * half)) as u32;
-        // SAFETY: lanes that are read lie in the row: the last one does, and callers begin with the row or after it.
-        unsafe { _mm512_maskz_loadu_epi16(lanes, first.wrapping_add(32 * half).cast()) }
+fn load_rest(row: &[u16], at: usize) -> [__m512i; 2] {
+    let rest = &row[at.min(row.len())..];
+    let lanes = first_bits(rest.len());
+    [0, 32].map(|half| {
+        // SAFETY: lanes beyond the end of the row are not read.
+        unsafe { _mm512_maskz_loadu_epi16((lanes >> half) as u32, rest.as_ptr().wrapping_add(half).cast()) }
     })
 }
 
@@ -242,23 +248,30 @@ pub fn exchange_flags(_: Avx512, row: &[u16], below: &[u16], flags: &mut [u64], 
 #[target_feature(enable = "avx512f,avx512bw")]
 fn exchange(row: &[u16], below: &[u16], flags: &mut [u64], sums: &mut [u8]) {
     let one = _mm512_set1_epi8(1);
-    for ((group, sums), old) in sums.chunks_mut(WORD).enumerate().zip(flags) {
-        let (at, left) = (group * WORD, row.len() - group * WORD);
-        let (used, with_right) =
-            (first_bits(left), first_bits(left - 1) & u64::from(left > 1).wrapping_neg());
-        let samples = load_samples(row, at as isize, used);
-        let right = load_samples(row, at as isize + 1, with_right);
-        let flat =
-            (equal(samples, right) | !with_right) & equal(samples, load_samples(below, at as isize, used));
-        let new = flat & used;
-        // SAFETY: only lanes for which there are sums are read and written.
-        unsafe {
-            let held = _mm512_maskz_loadu_epi8(used, sums.as_ptr().cast());
-            let held = _mm512_mask_add_epi8(held, new, held, one);
-            let held = _mm512_mask_sub_epi8(held, *old, held, one);
-            _mm512_mask_storeu_epi8(sums.as_mut_ptr().cast(), used, held);
-        }
+    let exchanged = |sums: __m512i, old: &mut u64, new: u64| {
+        let more = _mm512_mask_add_epi8(sums, new, sums, one);
+        let exchanged = _mm512_mask_sub_epi8(more, *old, more, one);
         *old = new;
+        exchanged
+    };
+    // Groups that have a pixel to the right of them.
+    let whole = (row.len() - 1) / WORD;
+    for (group, old) in flags[..whole].iter_mut().enumerate() {
+        let at = group * WORD;
+        let samples = load_samples(row, at);
+        let new = equal(samples, load_samples(row, at + 1)) & equal(samples, load_samples(below, at));
+        let held = exchanged(load512(sums, at), old, new);
+        store512(sums, at, held);
+    }
+    let (at, sums) = (whole * WORD, &mut sums[whole * WORD..row.len()]);
+    let (used, last) = (first_bits(sums.len()), 1 << (sums.len() - 1));
+    let samples = load_rest(row, at);
+    let new = (equal(samples, load_rest(row, at + 1)) | last) & equal(samples, load_rest(below, at)) & used;
+    // SAFETY: only lanes for which there are sums are read and written.
+    unsafe {
+        let held = _mm512_maskz_loadu_epi8(used, sums.as_ptr().cast());
+        let held = exchanged(held, &mut flags[whole], new);
+        _mm512_mask_storeu_epi8(sums.as_mut_ptr().cast(), used, held);
     }
 }
 
@@ -299,7 +312,8 @@ fn every_second_flag(row: &[u8], out: &mut [u8]) {
 }
 
 /// Where runs begin, and behind which pixels they end: a bit for each. A run is of equal samples, kept by the mask and no less than
-/// `base` by `levels` at most. `starts` and `ends` have a word for each group, and one more where the row ends with one.
+/// `base` by `levels` at most. `starts` and `ends` have a word for each whole
+/// group, and one more.
 #[inline(always)]
 pub fn mark_runs(
     _: Avx512,
@@ -318,24 +332,34 @@ fn mark(row: &[u16], mask: &[u8], (base, levels): (u16, u16), starts: &mut [u64]
     let (base, levels) = (_mm512_set1_epi16(base as i16), _mm512_set1_epi16(levels as i16));
     // Whether the pixel before a group is in a run.
     let mut before = 0;
-    for (group, mask) in mask.chunks(WORD).enumerate() {
-        let (at, used) = (group * WORD, first_bits(mask.len()));
-        let samples = load_samples(row, at as isize, used);
-        // Nothing is before the first pixel.
-        let with_left = if at == 0 { used & !1 } else { used };
-        let same = equal(samples, load_samples(row, at as isize - 1, with_left));
+    let mut put = |group: usize, samples: [__m512i; 2], left: [__m512i; 2], mask: __m512i| {
+        let same = equal(samples, left);
         let [low, high] =
             samples.map(|samples| _mm512_cmplt_epu16_mask(_mm512_sub_epi16(samples, base), levels));
-        // SAFETY: lanes that are not used are not read.
-        let mask = unsafe { _mm512_maskz_loadu_epi8(used, mask.as_ptr().cast()) };
         let kept = _mm512_test_epi8_mask(mask, mask) & (u64::from(low) | u64::from(high) << 32);
         let kept_before = kept << 1 | before;
         before = kept >> (WORD - 1);
         starts[group] = kept & !(kept_before & same);
         ends[group] = kept_before & !(kept & same);
+    };
+    let (whole, rest) = mask.as_chunks::<WORD>();
+    // Whatever stands before the first pixel, it is in no run.
+    let left_of = |group: usize| (group * WORD).saturating_sub(1);
+    for (group, mask) in whole.iter().enumerate() {
+        let left = if group == 0 { first_left(row) } else { load_samples(row, left_of(group)) };
+        put(group, load_samples(row, group * WORD), left, load512(mask, 0));
     }
-    if row.len().is_multiple_of(WORD) {
-        let group = row.len() / WORD;
-        (starts[group], ends[group]) = (0, before);
-    }
+    // SAFETY: lanes beyond the end of the row are not read.
+    let mask = unsafe { _mm512_maskz_loadu_epi8(first_bits(rest.len()), rest.as_ptr().cast()) };
+    let left = if whole.is_empty() { first_left(row) } else { load_rest(row, left_of(whole.len())) };
+    put(whole.len(), load_rest(row, whole.len() * WORD), left, mask);
+}
+
+/// The samples to the left of the first 64; that of the first one is any.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn first_left(row: &[u16]) -> [__m512i; 2] {
+    let mut left = [0; WORD];
+    left[1..].iter_mut().zip(row).for_each(|(left, sample)| *left = *sample);
+    load_samples(&left, 0)
 }

@@ -107,6 +107,7 @@ impl Histogram {
     }
 
     /// The largest step from a level.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn steps(&self) -> usize {
         self.margin

@@ -44,6 +44,7 @@ pub struct RunRows {
     changes: Vec<u8>,
     #[cfg(target_arch = "x86_64")]
     bits: [Vec<u64>; 2],
+    #[cfg(target_arch = "x86_64")]
     run_starts: Vec<u16>,
     run_ends: Vec<u16>,
     row: Vec<Run>,
@@ -59,8 +60,9 @@ impl RunRows {
             avx512: target.avx512(),
             #[cfg(target_arch = "x86_64")]
             bits: [(); 2].map(|()| vec![0; width / GROUP + 1]),
-            levels: vec![0; width],
+            #[cfg(target_arch = "x86_64")]
             run_starts: vec![0; width + 1 + AT_ONCE],
+            levels: vec![0; width],
             runs: Vec::with_capacity(width * height),
             ends: Vec::with_capacity(height),
             changes: vec![0; width.next_multiple_of(GROUP)],
