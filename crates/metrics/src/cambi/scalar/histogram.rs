@@ -78,7 +78,7 @@ impl Histogram {
         // Runs are counted beyond the picture as well.
         let counts = vec![Counts::default(); rows * (width.div_ceil(TILE) + shapes.tiles)];
         // A row comes before the one that it takes the place of leaves.
-        let held = vec![Held::new(width, window); window + 1];
+        let held = (0..=window).map(|_| Held::new(width, window, shapes.are_sorted())).collect();
         Self {
             #[cfg(target_arch = "x86_64")]
             avx512: target.avx512(),
@@ -144,10 +144,8 @@ impl Histogram {
         let places = Places { window: self.window, rows: self.rows, margin: self.margin, stride, tiles };
         let held = &mut self.held[slot];
         held.long.clear();
-        if !(2..=3).contains(&tiles) {
-            (held.few_count, held.all_count) = (0, 0);
-            held.long.extend_from_slice(runs);
-            return;
+        if !self.shapes.are_sorted() {
+            return held.long.extend_from_slice(runs);
         }
         #[cfg(target_arch = "x86_64")]
         if let Some(avx512) = self.avx512 {
@@ -203,10 +201,10 @@ impl Histogram {
 const REST: usize = 8;
 
 impl Held {
-    /// For rows of up to `width` pixels: a run begins in each of them at most.
-    fn new(width: usize, window: usize) -> Self {
-        let list = || vec![0; width + REST];
-        let long = Vec::with_capacity(width / window + 1);
+    /// For rows of up to `width` pixels: a run begins in each of them at most. Unless they are `sorted`, all runs count as long.
+    fn new(width: usize, window: usize, sorted: bool) -> Self {
+        let list = || vec![0; if sorted { width + REST } else { 0 }];
+        let long = Vec::with_capacity(if sorted { width / window + 1 } else { width });
         Self { all: list(), all_count: 0, few: list(), few_count: 0, long }
     }
 
@@ -293,6 +291,11 @@ struct Shapes {
 }
 
 impl Shapes {
+    /// Whether runs are sorted by the tiles that they reach, which is done for windows of up to 33 columns.
+    fn are_sorted(&self) -> bool {
+        matches!(self.tiles, 2 | 3)
+    }
+
     fn new(window: usize) -> Self {
         // The longest one reaches over two windows, less a column, and may begin with the last column of a tile.
         let tiles = (2 * window - 1 + TILE - 1).div_ceil(TILE).max(2);
