@@ -194,20 +194,18 @@ impl Pieces {
         Piece { line: self.lines[index], inside: self.insides[index], level, tile }
     }
 
-    /// Writes a piece down. It stays if it is `kept`.
+    /// Writes a piece down behind as many others.
     #[inline(always)]
-    fn put(&mut self, piece: Piece, kept: bool) {
-        let index = self.count;
+    fn put(&mut self, index: usize, piece: Piece) {
         self.lines[index] = piece.line;
         self.insides[index] = piece.inside;
         self.levels_and_tiles[index] = u32::from(piece.level) | u32::from(piece.tile) << 16;
-        self.count += usize::from(kept);
     }
 
-    /// Adds the pieces of a run, unless they are not `kept`. Most runs end in the tile in which they began; a second piece is
-    /// written anyway, which costs less than a wrong guess.
+    /// Writes the pieces of a run down behind as many others. How many there are then, if those of this run are `kept`. Most runs
+    /// end in the tile in which they began; a second piece is written anyway, which costs less than a wrong guess.
     #[inline(always)]
-    fn cut(&mut self, run: &Run, rows: usize, kept: bool) {
+    fn cut(&mut self, mut count: usize, run: &Run, rows: usize, kept: bool) -> usize {
         let (start, last) = (usize::from(run.start), usize::from(run.start + run.len - 1));
         let level = run.level;
         let piece = |tile: usize, inside: u32| {
@@ -217,11 +215,14 @@ impl Pieces {
         let (from, to) = (u32::MAX << (start % TILE), u32::MAX >> (TILE - 1 - last % TILE));
         let (first_tile, last_tile) = (start / TILE, last / TILE);
         let is_one = first_tile == last_tile;
-        self.put(piece(first_tile, if is_one { from & to } else { from }), kept);
+        self.put(count, piece(first_tile, if is_one { from & to } else { from }));
+        count += usize::from(kept);
         for tile in first_tile + 1..last_tile {
-            self.put(piece(tile, u32::MAX), kept);
+            self.put(count, piece(tile, u32::MAX));
+            count += usize::from(kept);
         }
-        self.put(piece(last_tile, to), kept & !is_one);
+        self.put(count, piece(last_tile, to));
+        count + usize::from(kept & !is_one)
     }
 }
 
@@ -267,9 +268,12 @@ impl Sieve {
             // As many as may be cut at once, where one of them is too long for that.
             let now;
             (now, left) = left.split_at(left.len().min(AT_ONCE));
+            // A number in memory would have to be read again after each piece.
+            let mut count = self.pieces.count;
             for run in now {
-                self.pieces.cut(run, rows, visible.contains(&run.level));
+                count = self.pieces.cut(count, run, rows, visible.contains(&run.level));
             }
+            self.pieces.count = count;
         }
     }
 
