@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::geometry::half;
-use super::scalar::mode::{decimate_row, levels_row, mode_across, mode_down};
+use super::scalar::mode::{Decimation, mode_across, mode_down};
 use super::scalar::runs::RunRows;
 use super::steps::Steps;
+use crate::simd::Target;
 
 /// Samples and mask of a scale, rows without gaps.
 #[derive(Clone, Debug, Default)]
@@ -51,14 +52,15 @@ pub struct Filter {
     /// The mask of the row before.
     mask: Vec<u8>,
     filtered: Vec<u16>,
-    levels: Vec<u16>,
+    decimation: Decimation,
     runs: RunRows,
 }
 
 impl Filter {
     /// Memory for as many rows of up to `width` pixels.
-    pub fn new(width: usize, rows: usize) -> Self {
+    pub fn new(width: usize, rows: usize, target: Target) -> Self {
         Self {
+            decimation: Decimation::new(target),
             width,
             height: rows,
             rows: 0..rows,
@@ -66,8 +68,7 @@ impl Filter {
             across: std::array::from_fn(|_| vec![0; width]),
             mask: vec![0; width],
             filtered: vec![0; width],
-            levels: vec![0; width],
-            runs: RunRows::new(width, rows),
+            runs: RunRows::new(width, rows, target),
         }
     }
 
@@ -110,13 +111,11 @@ impl Filter {
     fn emit(&mut self, y: usize, steps: &Steps, next: &mut NextRows<'_>) {
         let width = self.width;
         let (row, mask) = (&self.filtered[..width], &self.mask[..width]);
-        let levels = &mut self.levels[..width];
-        levels_row(row, mask, steps.base(), steps.levels() as u16, levels);
-        self.runs.push(levels);
+        self.runs.push(row, mask, steps.base(), steps.levels() as u16);
         if y.is_multiple_of(2) {
             let (at, width) = ((y - self.rows.start) / 2 * half(width), half(width));
-            decimate_row(row, &mut next.image[at..][..width]);
-            decimate_row(mask, &mut next.mask[at..][..width]);
+            self.decimation.samples(row, &mut next.image[at..][..width]);
+            self.decimation.flags(mask, &mut next.mask[at..][..width]);
         }
     }
 }

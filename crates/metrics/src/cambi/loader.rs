@@ -10,10 +10,11 @@ use visus_video::{Plane, PlaneView, Sample};
 
 use super::geometry::{Geometry, half};
 use super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
-use super::scalar::mode::decimate_row;
+use super::scalar::mode::Decimation;
 use super::scalar::samples::{
     ToTenBits, average_last_row, average_rows, bits_in_row, convert_row, pick_row, sum_rows,
 };
+use crate::simd::Target;
 
 /// A sample is larger than its bit depth allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub struct Loader {
     resampling: Option<Resampling>,
     flat_sums: FlatSums,
     mask_threshold: u8,
+    decimation: Decimation,
     /// The last rows, in a ring, and the one that comes next, only converted.
     rows: [Vec<u16>; RING],
     ahead: Vec<u16>,
@@ -56,7 +58,7 @@ struct Resampling {
 
 impl Loader {
     /// `size` and `depth` are the picture's; `undither` says whether it was encoded with fewer than 10 bits.
-    pub fn new(geometry: Geometry, size: (usize, usize), depth: u8, undither: bool) -> Self {
+    pub fn new(geometry: Geometry, size: (usize, usize), depth: u8, undither: bool, target: Target) -> Self {
         let (width, height) = (geometry.width, geometry.height);
         Self {
             geometry,
@@ -64,8 +66,9 @@ impl Loader {
             to_ten_bits: ToTenBits::from_depth(depth),
             undither,
             resampling: Resampling::new(size, (width, height)),
-            flat_sums: FlatSums::new(width),
+            flat_sums: FlatSums::new(width, target),
             mask_threshold: mask_threshold(width, height),
+            decimation: Decimation::new(target),
             rows: std::array::from_fn(|_| vec![0; width]),
             ahead: vec![0; width],
             mask: vec![0; width],
@@ -159,8 +162,8 @@ impl Loader {
         self.flat_sums.mask_row(self.mask_threshold, &mut self.mask);
         let (mut row, mut mask) = (&self.rows[y % RING], &self.mask);
         if self.geometry.halved {
-            decimate_row(row, &mut self.half_row);
-            decimate_row(mask, &mut self.half_mask);
+            self.decimation.samples(row, &mut self.half_row);
+            self.decimation.flags(mask, &mut self.half_mask);
             (row, mask) = (&self.half_row, &self.half_mask);
         }
         out(row, mask);

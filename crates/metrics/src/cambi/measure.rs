@@ -7,6 +7,7 @@ use super::scalar::histogram::Histogram;
 use super::scalar::runs::Run;
 use super::scalar::strengths::Strengths;
 use super::steps::Steps;
+use crate::simd::Target;
 
 /// Scratch of one thread.
 #[derive(Debug)]
@@ -18,9 +19,9 @@ pub struct Measure {
 
 impl Measure {
     /// Memory for rows of up to `width` pixels.
-    pub fn new(steps: &Steps, width: usize, window: usize) -> Self {
-        let histogram = Histogram::new(steps.levels(), steps.count(), width, window);
-        Self { window, histogram, sieve: Sieve::new(width) }
+    pub fn new(steps: &Steps, width: usize, window: usize, target: Target) -> Self {
+        let histogram = Histogram::new(steps.levels(), steps.count(), width, window, target);
+        Self { window, histogram, sieve: Sieve::new(width, target) }
     }
 
     /// Adds the strengths in rows of `width` pixels, of which there is at least one. `runs` gives those of a row, and none
@@ -45,12 +46,12 @@ impl Measure {
         for y in rows.clone() {
             histogram.add(runs(y + pad));
             if y > rows.start && y > pad {
-                histogram.remove(runs(y - pad - 1));
+                histogram.remove();
             }
             contrast.add_row(runs(y), y, histogram, sieve, out);
         }
-        for y in (rows.end - 1).saturating_sub(pad)..rows.end + pad {
-            histogram.remove(runs(y));
+        for _ in (rows.end - 1).saturating_sub(pad)..rows.end + pad {
+            histogram.remove();
         }
     }
 }

@@ -16,6 +16,8 @@
 //! scale left behind. A luminance threshold above every visible step: it crashes; the score is 0. 10-bit pictures with a
 //! source size larger than the picture: its rows are shifted.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod device;
 mod filter;
 mod geometry;
@@ -182,8 +184,9 @@ impl Cambi {
 
     fn scorer(&self, geometry: Geometry, format: &Format, level: Level) -> Scorer {
         let size = (format.width(), format.height());
-        let loader = Loader::new(geometry, size, format.depth(), self.undithers(format));
-        Scorer::new(geometry, loader, self.steps.clone(), self.share(), Target::new(level))
+        let target = Target::new(level);
+        let loader = Loader::new(geometry, size, format.depth(), self.undithers(format), target);
+        Scorer::new(geometry, loader, self.steps.clone(), self.share(), target)
     }
 
     /// Whether the picture was encoded with fewer than 10 bits.

@@ -64,7 +64,7 @@ impl Scorer {
             planes: [2, 1].map(|scale| Planes::new(sizes[scale].0, sizes[scale].1)),
             measures: Spares::default(),
             poolings: Spares::default(),
-            filter: Filter::new(width, height),
+            filter: Filter::new(width, height, target),
             strengths: Strengths::new(width, height),
             shared: None,
         }
@@ -97,7 +97,7 @@ impl Scorer {
     }
 
     pub fn take_measure(&self) -> Measure {
-        self.measures.take(|| Measure::new(&self.steps, self.sizes[0].0, self.window))
+        self.measures.take(|| Measure::new(&self.steps, self.sizes[0].0, self.window, self.target))
     }
 
     #[inline(always)]

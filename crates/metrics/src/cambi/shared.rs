@@ -102,7 +102,7 @@ impl Shared {
             check(loader, *target, luma, spread)?;
         }
         let failed = Mutex::new(Ok(()));
-        let bands = self.scales[0].bands(size, &mut planes[1], spread);
+        let bands = self.scales[0].bands(size, &mut planes[1], *target, spread);
         bands::for_each(bands, spread, |Band { rows, filter, mut next }| {
             let rows = filter.start(size.0, size.1, rows);
             let mut loader = loaders.take(|| loader.clone());
@@ -130,7 +130,7 @@ impl Shared {
         let Scorer { target, steps, planes: [even, odd], .. } = scorer;
         let (current, next) = if scale.is_multiple_of(2) { (even, odd) } else { (odd, even) };
         let (width, height) = scorer.sizes[scale];
-        let bands = self.scales[scale].bands((width, height), next, spread);
+        let bands = self.scales[scale].bands((width, height), next, *target, spread);
         bands::for_each(bands, spread, |Band { rows, filter, mut next }| {
             target.run(
                 #[inline(always)]
@@ -182,12 +182,13 @@ impl ScaleRuns {
         &'a mut self,
         (width, height): (usize, usize),
         next: &'a mut Planes,
+        target: Target,
         spread: &dyn Spread,
     ) -> Vec<Band<'a>> {
         let least = LEAST_ROWS.max(height.div_ceil(PIECES * spread.width()));
         let rows = bands::bands(height, 2, least, spread);
         self.length = rows.first().map_or(1, ExactSizeIterator::len);
-        self.bands.resize_with(rows.len(), || Filter::new(width, self.length));
+        self.bands.resize_with(rows.len(), || Filter::new(width, self.length, target));
         let halves: Vec<_> = rows.iter().map(|rows| half(rows.start)..half(rows.end)).collect();
         let images = bands::split(&mut next.image, half(width), &halves);
         let masks = bands::split(&mut next.mask, half(width), &halves);

@@ -4,6 +4,8 @@
 //! visible step touches are numbered from 0. All other values can be left out of the histograms, because no step
 //! that counts ever looks at them.
 
+use std::ops::Range;
+
 use super::luminance::Eotf;
 
 /// The most steps there can be: two to the power of the largest `max_log_contrast`.
@@ -24,6 +26,8 @@ pub struct Steps {
     base: u16,
     /// For every level, bit `d` says whether a step of `d + 1` counts there.
     active: Vec<u32>,
+    /// For every level the smallest step that counts, or one more than the largest.
+    least: Vec<u8>,
 }
 
 impl Steps {
@@ -36,8 +40,9 @@ impl Steps {
         let base = (dark - 3 * steps + 1).max(0);
         // Empty where everything that would be visible lies below the floor.
         let end = last[count - 1] + steps + 1;
-        let active = (base..end).map(|luma| active_steps(luma, &last, dark)).collect();
-        Self { count, base: base as u16, active }
+        let active: Vec<u32> = (base..end).map(|luma| active_steps(luma, &last, dark)).collect();
+        let least = active.iter().map(|steps| steps.trailing_zeros().min(1 << log_count) as u8 + 1).collect();
+        Self { count, base: base as u16, active, least }
     }
 
     pub fn count(&self) -> usize {
@@ -51,6 +56,19 @@ impl Steps {
     /// For every level, bit `d` says whether a step of `d + 1` counts there.
     pub fn active(&self) -> &[u32] {
         &self.active
+    }
+
+    /// For every level the smallest step that counts, or one more than [`Steps::count`] if none does.
+    pub fn least(&self) -> &[u8] {
+        &self.least
+    }
+
+    /// The levels between the first and the last one at which any step counts.
+    pub fn visible(&self) -> Range<u16> {
+        let counts = |steps: &u32| *steps != 0;
+        let first = self.active.iter().position(counts).unwrap_or(0);
+        let end = self.active.iter().rposition(counts).map_or(0, |last| last + 1);
+        first as u16..end as u16
     }
 
     pub fn levels(&self) -> usize {
@@ -91,6 +109,8 @@ mod tests {
         assert_eq!(sizes(&steps, 179), [2, 3, 4]);
         assert_eq!(sizes(&steps, 559), [4]);
         assert_eq!(sizes(&steps, 560), []);
+        assert_eq!([178, 179, 559, 560].map(|level: usize| steps.least()[level]), [1, 2, 4, 5]);
+        assert_eq!(steps.visible(), 0..560);
         assert_eq!(
             sizes_and_weights(steps.active()[0]).map(|(_, weight)| weight).collect::<Vec<_>>(),
             [1, 2, 3, 4]
@@ -106,10 +126,12 @@ mod tests {
         assert_eq!(sizes(&steps, level_of(dark - 8)), []);
         assert_eq!(sizes(&steps, level_of(dark - 7)), [4]);
         assert_eq!(sizes(&steps, level_of(dark - 4)), [1, 2, 3, 4]);
+        assert_eq!(steps.visible(), level_of(dark - 7)..level_of(560));
     }
 
     #[test]
     fn a_floor_above_every_visible_step_leaves_nothing() {
-        assert_eq!(Steps::new(2, 0.019, 300.0, Eotf::Bt1886).levels(), 0);
+        let steps = Steps::new(2, 0.019, 300.0, Eotf::Bt1886);
+        assert_eq!((steps.levels(), steps.visible()), (0, 0..0));
     }
 }

@@ -3,12 +3,19 @@
 //! A pixel sees a band edge if its window holds many pixels of its own level and many of a level one step away. For
 //! counts `p` and `q` of these the strength is `weight * p * q / (p + q)`, and the strongest step counts.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::super::steps::{Steps, sizes_and_weights};
 use super::histogram::{Counts, Histogram, TILE};
 use super::runs::Run;
 use super::strengths::{GROUP, Strengths};
+use crate::simd::Target;
+#[cfg(target_arch = "x86_64")]
+use {
+    super::super::avx512::{cut, find_places, occupied_columns},
+    crate::simd::avx512::Avx512,
+};
 
 /// Sums of two counts in one window stay below 4226; a power of two lets the index be masked instead of checked.
 const TABLE: usize = 8192;
@@ -41,15 +48,16 @@ pub fn reciprocals() -> &'static [f32] {
 }
 
 /// The steps that count and the table that strengths are made with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Contrast<'a> {
     steps: &'a Steps,
+    visible: Range<u16>,
     reciprocals: &'a [f32; TABLE],
 }
 
 impl<'a> Contrast<'a> {
     pub fn new(steps: &'a Steps) -> Self {
-        Self { steps, reciprocals: &RECIPROCALS }
+        Self { steps, visible: steps.visible(), reciprocals: &RECIPROCALS }
     }
 
     /// Adds the strengths at the pixels of the runs of row `y`, around which the histogram's windows lie.
@@ -58,24 +66,27 @@ impl<'a> Contrast<'a> {
     /// guessed by a processor, so that places are sieved without branches.
     #[inline(always)]
     pub fn add_row(
-        self,
+        &self,
         runs: &[Run],
         y: usize,
         histogram: &Histogram,
         sieve: &mut Sieve,
         out: &mut Strengths,
     ) {
-        let found = sieve.occupied(runs, histogram);
-        for Place { run, group } in &sieve.places[..found] {
-            let group = usize::from(*group);
-            let strengths = self.strongest(Lanes::new(histogram, run, group), run.level);
-            out.put(y, group, run, &strengths);
+        sieve.cut(runs, self.visible.clone(), histogram);
+        let found = sieve.occupied(self.steps.least(), histogram);
+        for place in &sieve.places[..found] {
+            let (piece, part) = (sieve.pieces.get(*place as usize / PARTS), *place as usize % PARTS);
+            let lanes = Lanes { around: histogram.around(piece.line), at: part * GROUP };
+            let strengths = self.strongest(lanes, piece.level);
+            let inside = (piece.inside >> (part * GROUP)) as u16;
+            out.put(y, usize::from(piece.tile) * PARTS + part, inside, &strengths);
         }
     }
 
     /// The strength at the columns of a group, as if they were all of this level.
     #[inline(always)]
-    fn strongest(self, lanes: Lanes<'_>, level: u16) -> [f32; GROUP] {
+    fn strongest(&self, lanes: Lanes<'_>, level: u16) -> [f32; GROUP] {
         let mut strongest = [0.0f32; GROUP];
         let middle = lanes.around.len() / 2;
         let own = lanes.row(middle);
@@ -107,15 +118,9 @@ struct Lanes<'a> {
 }
 
 /// The levels around one for steps of up to 4, which is the default.
-const USUAL: usize = 9;
+pub const USUAL: usize = 9;
 
-impl<'a> Lanes<'a> {
-    #[inline(always)]
-    fn new(histogram: &'a Histogram, run: &Run, group: usize) -> Self {
-        let around = histogram.around(run.level, group * GROUP / TILE);
-        Self { around, at: group * GROUP % TILE }
-    }
-
+impl Lanes<'_> {
     /// Bit `d` says whether any of these windows holds a level `d + 1` away.
     #[inline(always)]
     fn occupied_steps(&self) -> u32 {
@@ -149,74 +154,199 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// A group of columns in which a run lies.
+/// Runs that are cut before kernels have another try.
+const AT_ONCE: usize = 16;
+
+/// Groups of a tile.
+const PARTS: usize = TILE / GROUP;
+
+/// The part of a run that lies in one tile.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    run: Run,
-    group: u16,
+struct Piece {
+    /// Where the histogram has the counts around it.
+    line: u32,
+    /// A bit for each column of the tile, set for those of the run.
+    inside: u32,
+    level: u16,
+    tile: u16,
 }
 
-/// Scratch: the places of a row at which there may be something to measure.
+/// Pieces of a row, in lists of one length: this many are used.
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    pub lines: Vec<u32>,
+    pub insides: Vec<u32>,
+    /// The level, and 2^16 times the tile.
+    pub levels_and_tiles: Vec<u32>,
+    pub count: usize,
+}
+
+impl Pieces {
+    fn new(most: usize) -> Self {
+        let list = || vec![0; most];
+        Self { lines: list(), insides: list(), levels_and_tiles: list(), count: 0 }
+    }
+
+    #[inline(always)]
+    fn get(&self, index: usize) -> Piece {
+        let level_and_tile = self.levels_and_tiles[index];
+        let (level, tile) = (level_and_tile as u16, (level_and_tile >> 16) as u16);
+        Piece { line: self.lines[index], inside: self.insides[index], level, tile }
+    }
+
+    /// Writes a piece down behind as many others.
+    #[inline(always)]
+    fn put(&mut self, index: usize, piece: Piece) {
+        self.lines[index] = piece.line;
+        self.insides[index] = piece.inside;
+        self.levels_and_tiles[index] = u32::from(piece.level) | u32::from(piece.tile) << 16;
+    }
+
+    /// Writes the pieces of a run down behind as many others. How many there are then, if those of this run are `kept`. Most runs
+    /// end in the tile in which they began; a second piece is written anyway, which costs less than a wrong guess.
+    #[inline(always)]
+    fn cut(&mut self, mut count: usize, run: &Run, rows: usize, kept: bool) -> usize {
+        let (start, last) = (usize::from(run.start), usize::from(run.start + run.len - 1));
+        let level = run.level;
+        let piece = |tile: usize, inside: u32| {
+            let line = (tile * rows + usize::from(level)) as u32;
+            Piece { line, inside, level, tile: tile as u16 }
+        };
+        let (from, to) = (u32::MAX << (start % TILE), u32::MAX >> (TILE - 1 - last % TILE));
+        let (first_tile, last_tile) = (start / TILE, last / TILE);
+        let is_one = first_tile == last_tile;
+        self.put(count, piece(first_tile, if is_one { from & to } else { from }));
+        count += usize::from(kept);
+        for tile in first_tile + 1..last_tile {
+            self.put(count, piece(tile, u32::MAX));
+            count += usize::from(kept);
+        }
+        self.put(count, piece(last_tile, to));
+        count + usize::from(kept & !is_one)
+    }
+}
+
+/// Scratch for a row.
 #[derive(Clone, Debug)]
 pub struct Sieve {
-    places: Vec<Place>,
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
+    pieces: Pieces,
+    /// For each piece, a bit for each column that has something to measure.
+    occupied: Vec<u32>,
+    /// The groups in which there are such columns: [`PARTS`] times the piece, and which one of its tile.
+    places: Vec<u32>,
 }
 
 impl Sieve {
-    /// For rows of up to `width` pixels. A run begins in each pixel at most, and each group is begun once by one before it;
-    /// two more are written before they are dropped.
-    pub fn new(width: usize) -> Self {
-        let nowhere = Place { run: Run { level: 0, start: 0, len: 0 }, group: 0 };
-        Self { places: vec![nowhere; width + width.div_ceil(GROUP) + TILE / GROUP] }
+    /// For rows of up to `width` pixels. A run begins in each pixel at most, and each group is begun once by one before it. A
+    /// vector may be written before it is dropped.
+    pub fn new(width: usize, target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
+        let most = |columns| width + width.div_ceil(columns) + GROUP;
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+            pieces: Pieces::new(most(TILE)),
+            occupied: vec![0; most(TILE)],
+            places: vec![0; most(GROUP)],
+        }
     }
 
-    /// Keeps the places whose windows hold a neighbouring level. How many there are.
+    /// Cuts the runs into pieces, without those of levels that no step counts at.
     #[inline(always)]
-    fn occupied(&mut self, runs: &[Run], histogram: &Histogram) -> usize {
-        let mut found = 0;
-        for run in runs {
-            let columns = run.columns();
-            for tile in columns.start / TILE..=(columns.end - 1) / TILE {
-                let occupied = occupied_groups(histogram.around(run.level, tile), tile, run);
-                for (group, occupied) in (tile * (TILE / GROUP)..).zip(occupied) {
-                    self.places[found] = Place { run: *run, group: group as u16 };
-                    found += usize::from(occupied);
-                }
+    fn cut(&mut self, runs: &[Run], visible: Range<u16>, histogram: &Histogram) {
+        let rows = histogram.rows();
+        self.pieces.count = 0;
+        let mut left = runs;
+        while !left.is_empty() {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(avx512) = self.avx512 {
+                left = &left[cut(avx512, left, visible.clone(), rows, &mut self.pieces)..];
             }
+            // As many as may be cut at once, where one of them is too long for that.
+            let now;
+            (now, left) = left.split_at(left.len().min(AT_ONCE));
+            // A number in memory would have to be read again after each piece.
+            let mut count = self.pieces.count;
+            for run in now {
+                count = self.pieces.cut(count, run, rows, visible.contains(&run.level));
+            }
+            self.pieces.count = count;
+        }
+    }
+
+    /// Finds the places whose windows hold a neighbouring level that counts. How many there are.
+    ///
+    /// Counts may have to come from afar. So that the processor can ask for those of many pieces at a time, nothing here waits for
+    /// them but the result itself.
+    #[inline(always)]
+    fn occupied(&mut self, least: &[u8], histogram: &Histogram) -> usize {
+        let count = self.pieces.count;
+        let least = |piece: &Piece| usize::from(least[usize::from(piece.level)]);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = self.avx512.filter(|_| histogram.steps() == USUAL / 2) {
+            for index in 0..count {
+                let piece = self.pieces.get(index);
+                let around = histogram.around(piece.line).first_chunk().expect("as many as usual");
+                self.occupied[index] = occupied_columns(avx512, around, least(&piece)) & piece.inside;
+            }
+            return find_places(avx512, &self.occupied[..count], &mut self.places);
+        }
+        for index in 0..count {
+            let piece = self.pieces.get(index);
+            let around = histogram.around(piece.line);
+            self.occupied[index] = occupied_groups(around, least(&piece), piece.inside);
+        }
+        let (places, mut found) = (&mut self.places[..], 0);
+        for (index, occupied) in self.occupied[..count].iter().enumerate() {
+            let place = (index * PARTS) as u32;
+            places[found] = place;
+            found += usize::from(*occupied as u16 != 0);
+            places[found] = place + 1;
+            found += usize::from(occupied >> GROUP != 0);
         }
         found
     }
 }
 
-/// Whether any level but the one in the middle occurs at the columns of the run, for each group of a tile.
+/// Whether any level that is at least a step of this size away occurs at the columns inside: for each group of the tile the
+/// bit of its first column is set then.
 #[inline(always)]
-fn occupied_groups(around: &[Counts], tile: usize, run: &Run) -> [bool; TILE / GROUP] {
+fn occupied_groups(around: &[Counts], least: usize, inside: u32) -> u32 {
     let any = match <&[Counts; USUAL]>::try_from(around) {
         // The same with a length that the compiler knows.
-        Ok(usual) => any_beside(usual, USUAL / 2),
-        Err(_) => any_beside(around, around.len() / 2),
+        Ok(usual) => any_beside(usual, USUAL / 2, least),
+        Err(_) => any_beside(around, around.len() / 2, least),
     };
-    let offset = ((tile * TILE) as u16).wrapping_sub(run.start);
-    let mut inside = [0; TILE];
+    // The columns are next to each other.
+    let (start, len) = (inside.trailing_zeros() as u16, inside.count_ones() as u16);
+    let mut found = [0; TILE];
     for lane in 0..TILE {
-        inside[lane] = if offset.wrapping_add(lane as u16) < run.len { any[lane] } else { 0 };
+        found[lane] = if (lane as u16).wrapping_sub(start) < len { any[lane] } else { 0 };
     }
-    let mut occupied = [false; TILE / GROUP];
-    for (occupied, counts) in occupied.iter_mut().zip(inside.as_chunks::<GROUP>().0) {
-        *occupied = counts.iter().fold(0, |any, count| any | count) != 0;
+    let mut occupied = 0;
+    for (group, counts) in found.as_chunks::<GROUP>().0.iter().enumerate() {
+        occupied |= u32::from(counts.iter().fold(0, |any, count| any | count) != 0) << (group * GROUP);
     }
     occupied
 }
 
-/// The counts of all levels but the one in the middle, all their bits together.
+/// The counts of all levels that are at least a step of this size away from the one in the middle, all their bits together.
+/// Where a smaller step has its turn, lines are looked at a second time that are needed anyway: that is quicker than to
+/// look at fewer, whose number cannot be guessed, and than to fetch lines that do not count.
 #[inline(always)]
-fn any_beside(around: &[Counts], middle: usize) -> [u16; TILE] {
+fn any_beside(around: &[Counts], middle: usize, least: usize) -> [u16; TILE] {
     let mut any = [0; TILE];
     for step in 1..=middle {
+        let step = step.max(least).min(middle);
         let (above, below) = (&around[middle + step].0, &around[middle - step].0);
+        let mut more = [0; TILE];
         for lane in 0..TILE {
-            any[lane] |= above[lane] | below[lane];
+            more[lane] = any[lane] | above[lane] | below[lane];
         }
+        any = more;
     }
     any
 }

@@ -9,6 +9,9 @@
 //! after the other: what a pixel is compared with lies together, and a tile is never split between vectors.
 
 use super::runs::Run;
+use crate::simd::Target;
+#[cfg(target_arch = "x86_64")]
+use {super::super::avx512::hold, crate::simd::avx512::Avx512};
 
 /// Columns of a tile: a cache line of counts.
 pub const TILE: usize = 32;
@@ -22,6 +25,8 @@ pub struct Counts(pub [u16; TILE]);
 /// from a level leads outside. Between pictures everything is zero.
 #[derive(Clone, Debug)]
 pub struct Histogram {
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
     counts: Vec<Counts>,
     margin: usize,
     /// Levels with the empty ones.
@@ -29,75 +34,157 @@ pub struct Histogram {
     window: usize,
     width: usize,
     shapes: Shapes,
+    /// The rows in the windows, in a ring.
+    held: Vec<Held>,
+    /// Rows that came and rows that left.
+    came: usize,
+    left: usize,
+}
+
+/// The runs of a row as they are counted, so that they can be taken away again.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Where runs are counted that reach all tiles that a run can reach, and those that reach one less: the line of counts in the
+    /// first tile, and 2^32 times the first of the numbers that are added there, among those of all shapes.
+    pub all: Vec<u64>,
+    pub all_count: usize,
+    pub few: Vec<u64>,
+    pub few_count: usize,
+    /// Runs that are longer than a window.
+    pub long: Vec<Run>,
+}
+
+/// What decides where a run is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    pub window: usize,
+    /// Levels of a tile, with empty ones: as many lines.
+    pub rows: usize,
+    /// Empty levels before the first.
+    pub margin: usize,
+    /// From the shapes of one length to those of the next.
+    pub stride: usize,
+    /// How many tiles a run can reach.
+    pub tiles: usize,
 }
 
 impl Histogram {
     /// Memory for `levels` levels with steps of up to `margin`, for rows of up to `width` pixels.
-    pub fn new(levels: usize, margin: usize, width: usize, window: usize) -> Self {
+    pub fn new(levels: usize, margin: usize, width: usize, window: usize, target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
         let rows = levels + 2 * margin;
         let shapes = Shapes::new(window);
         // Runs are counted beyond the picture as well.
         let counts = vec![Counts::default(); rows * (width.div_ceil(TILE) + shapes.tiles)];
-        Self { counts, margin, rows, window, width, shapes }
+        // A row comes before the one that it takes the place of leaves.
+        let held = (0..=window).map(|_| Held::new(width, window, shapes.are_sorted())).collect();
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+            counts,
+            margin,
+            rows,
+            window,
+            width,
+            shapes,
+            held,
+            came: 0,
+            left: 0,
+        }
     }
 
     /// Begins a picture of rows that are no wider than memory was made for. All rows of the last one were removed.
     pub fn start(&mut self, width: usize) {
         debug_assert!(self.counts.iter().all(|counts| counts.0 == [0; TILE]), "something is left over");
-        self.width = width;
+        (self.width, self.came, self.left) = (width, 0, 0);
     }
 
-    /// Counts in a tile of a level, between those of all levels that a step may lead to.
+    /// How many lines there are from one tile to the next.
     #[inline(always)]
-    pub fn around(&self, level: u16, tile: usize) -> &[Counts] {
-        let first = tile * self.rows + usize::from(level);
-        &self.counts[first..first + 2 * self.margin + 1]
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
-    /// Counts a row that comes into the windows.
+    /// The largest step from a level.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub fn steps(&self) -> usize {
+        self.margin
+    }
+
+    /// Counts of a level in the middle, between those of all levels that a step may lead to. The line is the number of the
+    /// level and that of all lines in the tiles before.
+    #[inline(always)]
+    pub fn around(&self, line: u32) -> &[Counts] {
+        &self.counts[line as usize..][..2 * self.margin + 1]
+    }
+
+    /// Counts a row that comes into the windows. It leaves them with [`remove`](Histogram::remove), after those before it.
     #[inline(always)]
     pub fn add(&mut self, runs: &[Run]) {
-        for run in runs {
-            self.count(run, u16::wrapping_add);
-        }
+        let slot = self.came % self.held.len();
+        self.came += 1;
+        self.hold(slot, runs);
+        self.count_held(slot, u16::wrapping_add);
     }
 
-    /// Counts a row that leaves the windows.
+    /// Counts the row that was in the windows for longest: it leaves them.
     #[inline(always)]
-    pub fn remove(&mut self, runs: &[Run]) {
-        for run in runs {
-            self.count(run, u16::wrapping_sub);
+    pub fn remove(&mut self) {
+        let slot = self.left % self.held.len();
+        self.left += 1;
+        self.count_held(slot, u16::wrapping_sub);
+    }
+
+    /// Finds out where runs are counted.
+    #[inline(always)]
+    fn hold(&mut self, slot: usize, runs: &[Run]) {
+        let Shapes { stride, tiles, .. } = self.shapes;
+        let places = Places { window: self.window, rows: self.rows, margin: self.margin, stride, tiles };
+        let held = &mut self.held[slot];
+        held.long.clear();
+        if !self.shapes.are_sorted() {
+            return held.long.extend_from_slice(runs);
         }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = self.avx512 {
+            return hold(avx512, held, runs, places);
+        }
+        held.hold(runs, places);
     }
 
     #[inline(always)]
-    fn count(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
-        let is_long = usize::from(run.len) > self.window;
+    fn count_held(&mut self, slot: usize, change: impl Fn(u16, u16) -> u16) {
         match self.shapes.tiles {
-            2 if !is_long => self.count_short::<2>(run, change),
-            3 if !is_long => self.count_short::<3>(run, change),
-            _ => self.count_any(run, change),
+            2 => self.count_spots::<1, 2>(slot, &change),
+            3 => self.count_spots::<2, 3>(slot, &change),
+            _ => {}
         }
-    }
-
-    /// Counts a run that is no longer than a window, in as many tiles as it can reach. It may reach fewer, but how many cannot
-    /// be guessed, and a wrong guess takes longer than a tile.
-    #[inline(always)]
-    fn count_short<const TILES: usize>(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
-        let reach = self.window / 2;
-        let start = usize::from(run.start);
-        let first = start.saturating_sub(reach) / TILE;
-        let shape = self.shapes.of(run.len, first * TILE + reach, start);
-        let mut at = first * self.rows + self.margin + usize::from(run.level);
-        for pixels in &shape.as_chunks().0[..TILES] {
-            let counts = &mut self.counts[at].0;
-            *counts = changed(counts, pixels, &change);
-            at += self.rows;
+        for index in 0..self.held[slot].long.len() {
+            let run = self.held[slot].long[index];
+            self.count_long(&run, &change);
         }
     }
 
     #[inline(always)]
-    fn count_any(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
+    fn count_spots<const FEW: usize, const ALL: usize>(
+        &mut self,
+        slot: usize,
+        change: impl Fn(u16, u16) -> u16,
+    ) {
+        let Self { counts, rows, shapes, held, .. } = self;
+        let held = &held[slot];
+        for spot in &held.few[..held.few_count] {
+            count_spot::<FEW>(counts, *rows, *spot, &shapes.pixels, &change);
+        }
+        for spot in &held.all[..held.all_count] {
+            count_spot::<ALL>(counts, *rows, *spot, &shapes.pixels, &change);
+        }
+    }
+
+    #[inline(always)]
+    fn count_long(&mut self, run: &Run, change: impl Fn(u16, u16) -> u16) {
         let reach = self.window / 2;
         let columns = run.columns();
         let first = columns.start.saturating_sub(reach) / TILE;
@@ -107,6 +194,63 @@ impl Histogram {
             let counts = &mut self.counts[tile * self.rows + self.margin + usize::from(run.level)].0;
             *counts = changed(counts, &pixels, &change);
         }
+    }
+}
+
+/// Kernels write a whole vector at the end of a list, whose rest is dropped.
+const REST: usize = 8;
+
+impl Held {
+    /// For rows of up to `width` pixels: a run begins in each of them at most. Unless they are `sorted`, all runs count as long.
+    fn new(width: usize, window: usize, sorted: bool) -> Self {
+        let list = || vec![0; if sorted { width + REST } else { 0 }];
+        let long = Vec::with_capacity(if sorted { width / window + 1 } else { width });
+        Self { all: list(), all_count: 0, few: list(), few_count: 0, long }
+    }
+
+    /// Runs reach all tiles or one less; which of both cannot be guessed, so that they are sorted without a branch.
+    #[inline(always)]
+    fn hold(&mut self, runs: &[Run], places: Places) {
+        let Places { window, rows, margin, stride, tiles } = places;
+        let reach = window / 2;
+        let (few, all) = (&mut self.few[..], &mut self.all[..]);
+        // Numbers that need not be kept in memory while the lists are written.
+        let (mut few_count, mut all_count) = (0, 0);
+        for run in runs {
+            if usize::from(run.len) > window {
+                self.long.push(*run);
+                continue;
+            }
+            let columns = run.columns();
+            let first = columns.start.saturating_sub(reach) / TILE;
+            let last = (columns.end - 1 + reach) / TILE;
+            let line = first * rows + margin + usize::from(run.level);
+            let shape = usize::from(run.len) * stride + (first + 1) * TILE + reach - columns.start;
+            let spot = line as u64 | (shape as u64) << 32;
+            few[few_count] = spot;
+            all[all_count] = spot;
+            let reaches_all = last - first + 1 == tiles;
+            few_count += usize::from(!reaches_all);
+            all_count += usize::from(reaches_all);
+        }
+        (self.few_count, self.all_count) = (few_count, all_count);
+    }
+}
+
+#[inline(always)]
+fn count_spot<const TILES: usize>(
+    counts: &mut [Counts],
+    rows: usize,
+    spot: u64,
+    shapes: &[u16],
+    change: impl Fn(u16, u16) -> u16,
+) {
+    let mut at = spot as u32 as usize;
+    let shape = &shapes[(spot >> 32) as usize..][..TILES * TILE];
+    for pixels in shape.as_chunks().0 {
+        let counts = &mut counts[at].0;
+        *counts = changed(counts, pixels, &change);
+        at += rows;
     }
 }
 
@@ -136,7 +280,7 @@ fn pixels_in_windows(run: &Run, window: usize, column: usize) -> [u16; TILE] {
 }
 
 /// For every length of a run up to that of a window, how many of its pixels lie in the windows around the columns from a
-/// tile before the first one that holds any.
+/// tile before the first one that holds any. That one lies as far before the run as a window reaches.
 #[derive(Clone, Debug)]
 struct Shapes {
     pixels: Vec<u16>,
@@ -147,6 +291,11 @@ struct Shapes {
 }
 
 impl Shapes {
+    /// Whether runs are sorted by the tiles that they reach, which is done for windows of up to 33 columns.
+    fn are_sorted(&self) -> bool {
+        matches!(self.tiles, 2 | 3)
+    }
+
     fn new(window: usize) -> Self {
         // The longest one reaches over two windows, less a column, and may begin with the last column of a tile.
         let tiles = (2 * window - 1 + TILE - 1).div_ceil(TILE).max(2);
@@ -159,12 +308,5 @@ impl Shapes {
             }
         }
         Self { pixels, stride, tiles }
-    }
-
-    /// Those for a run that begins at `start`, from the column on that lies as far before `column` as a window reaches.
-    #[inline(always)]
-    fn of(&self, len: u16, column: usize, start: usize) -> &[u16] {
-        let from = usize::from(len) * self.stride;
-        &self.pixels[from + TILE + column - start..from + self.stride]
     }
 }

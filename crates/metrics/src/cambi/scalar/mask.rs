@@ -5,6 +5,12 @@
 //! which one is taken; 49 fits a byte, so that everything here works on bytes.
 
 use super::spans::{SPAN, part, part_mut, spans};
+use crate::simd::Target;
+#[cfg(target_arch = "x86_64")]
+use {
+    super::super::avx512::{WORD, exchange_flags},
+    crate::simd::avx512::Avx512,
+};
 
 /// Side of the square.
 const SIDE: usize = 7;
@@ -13,6 +19,11 @@ const REACH: usize = SIDE / 2;
 /// Sums of flat pixels for a sliding band of rows.
 #[derive(Clone, Debug)]
 pub struct FlatSums {
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
+    /// The last rows of flags in a ring, a bit for each, in place of `rows`.
+    #[cfg(target_arch = "x86_64")]
+    bits: Vec<u64>,
     width: usize,
     /// The last rows of flags, in a ring.
     rows: Vec<u8>,
@@ -23,8 +34,19 @@ pub struct FlatSums {
 
 impl FlatSums {
     /// For rows of `width` pixels.
-    pub fn new(width: usize) -> Self {
-        Self { width, rows: vec![0; SIDE * width], next: 0, sums: vec![0; width + 2 * REACH] }
+    pub fn new(width: usize, target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+            #[cfg(target_arch = "x86_64")]
+            bits: vec![0; SIDE * width.div_ceil(WORD)],
+            width,
+            rows: vec![0; SIDE * width],
+            next: 0,
+            sums: vec![0; width + 2 * REACH],
+        }
     }
 
     /// Begins a picture.
@@ -32,6 +54,8 @@ impl FlatSums {
     pub fn start(&mut self) {
         self.next = 0;
         self.rows.fill(0);
+        #[cfg(target_arch = "x86_64")]
+        self.bits.fill(0);
         self.sums.fill(0);
     }
 
@@ -39,6 +63,11 @@ impl FlatSums {
     /// oldest away. For the last row, `below` is the row itself.
     #[inline(always)]
     pub fn push(&mut self, row: &[u16], below: &[u16]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = self.avx512 {
+            let (flags, sums) = self.slot_of_bits();
+            return exchange_flags(avx512, row, below, flags, sums);
+        }
         let (flags, sums) = self.slot();
         let last = row.len() - 1;
         if let Some(spans) = spans(last) {
@@ -59,6 +88,14 @@ impl FlatSums {
     /// Goes on by one row below the picture, where nothing is flat.
     #[inline(always)]
     pub fn push_blank(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        if self.avx512.is_some() {
+            let (flags, sums) = self.slot_of_bits();
+            for (x, sum) in sums.iter_mut().enumerate() {
+                *sum -= (flags[x / WORD] >> (x % WORD) & 1) as u8;
+            }
+            return flags.fill(0);
+        }
         let (flags, sums) = self.slot();
         for (sum, flag) in sums.iter_mut().zip(flags.iter_mut()) {
             *sum -= *flag;
@@ -73,6 +110,14 @@ impl FlatSums {
             let [a, b, c, d, e, f, g] = *square else { continue };
             *out = u8::from(a + b + c + d + e + f + g > threshold);
         }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn slot_of_bits(&mut self) -> (&mut [u64], &mut [u8]) {
+        let (at, words) = (self.next, self.width.div_ceil(WORD));
+        self.next = (at + 1) % SIDE;
+        (&mut self.bits[at * words..][..words], &mut self.sums[REACH..][..self.width])
     }
 
     /// The oldest row's flags and the inner part of the sums.

@@ -2,6 +2,12 @@
 
 use super::super::steps::NO_LEVEL;
 use super::spans::{SPAN, part, part_mut, spans};
+use crate::simd::Target;
+#[cfg(target_arch = "x86_64")]
+use {
+    super::super::avx512::{decimate_flags, decimate_samples},
+    crate::simd::avx512::Avx512,
+};
 
 /// The value that occurs at least twice, or else the smallest.
 #[inline(always)]
@@ -58,9 +64,45 @@ pub fn levels_row(row: &[u16], mask: &[u8], base: u16, levels: u16, out: &mut [u
     }
 }
 
-/// Every second sample, from the first on.
+/// How every second sample of a row is taken, from the first on.
+#[derive(Clone, Copy, Debug)]
+pub struct Decimation {
+    #[cfg(target_arch = "x86_64")]
+    avx512: Option<Avx512>,
+}
+
+impl Decimation {
+    pub fn new(target: Target) -> Self {
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = target;
+        Self {
+            #[cfg(target_arch = "x86_64")]
+            avx512: target.avx512(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn samples(self, row: &[u16], out: &mut [u16]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = self.avx512 {
+            return decimate_samples(avx512, row, out);
+        }
+        decimate_row(row, out);
+    }
+
+    /// The same for flags of the mask.
+    #[inline(always)]
+    pub fn flags(self, row: &[u8], out: &mut [u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx512) = self.avx512 {
+            return decimate_flags(avx512, row, out);
+        }
+        decimate_row(row, out);
+    }
+}
+
 #[inline(always)]
-pub fn decimate_row<T: Copy>(row: &[T], out: &mut [T]) {
+fn decimate_row<T: Copy>(row: &[T], out: &mut [T]) {
     let (pairs, rest) = row.as_chunks::<2>();
     for (out, pair) in out.iter_mut().zip(pairs) {
         *out = pair[0];
@@ -73,6 +115,7 @@ pub fn decimate_row<T: Copy>(row: &[T], out: &mut [T]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::level_tests;
 
     fn truth(mut three: [u16; 3]) -> u16 {
         three.sort_unstable();
@@ -109,10 +152,18 @@ mod tests {
         assert_eq!(out, [NO_LEVEL, 0, 2, NO_LEVEL, NO_LEVEL, NO_LEVEL]);
     }
 
-    #[test]
-    fn decimation_starts_with_the_first() {
-        let mut out = [0; 3];
-        decimate_row(&[1, 2, 3, 4, 5], &mut out);
-        assert_eq!(out, [1, 3, 5]);
+    level_tests! {
+        fn decimation_starts_with_the_first(level) {
+            let decimation = Decimation::new(Target::new(level));
+            for width in [1, 5, 31, 32, 33, 63, 64, 65, 130, 200] {
+                let row: Vec<u16> = (0..width).map(|x| x * 7).collect();
+                let flags: Vec<u8> = row.iter().map(|sample| *sample as u8).collect();
+                let (mut samples, mut halves) = (vec![0; row.len().div_ceil(2)], vec![0; row.len().div_ceil(2)]);
+                decimation.samples(&row, &mut samples);
+                decimation.flags(&flags, &mut halves);
+                assert_eq!(samples, (0..width).step_by(2).map(|x| x * 7).collect::<Vec<_>>());
+                assert_eq!(halves, samples.iter().map(|sample| *sample as u8).collect::<Vec<_>>());
+            }
+        }
     }
 }

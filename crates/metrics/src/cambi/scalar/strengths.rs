@@ -1,7 +1,5 @@
 //! Where banding was found, and how strong it is.
 
-use super::runs::Run;
-
 /// Columns that are measured together. Groups begin at multiples of this.
 pub const GROUP: usize = 16;
 
@@ -26,21 +24,20 @@ impl Strengths {
         self.places.clear();
     }
 
-    /// Takes the strengths of those columns of a group that belong to the run. Rows come from top to bottom, runs from
+    /// Takes the strengths of those columns of a group that have a bit in `inside`. Rows come from top to bottom, groups from
     /// left to right.
     #[inline(always)]
-    pub fn put(&mut self, y: usize, group: usize, run: &Run, strengths: &[f32; GROUP]) {
+    pub fn put(&mut self, y: usize, group: usize, inside: u16, strengths: &[f32; GROUP]) {
         let place = (y as u16, group as u16);
         if self.places.last() != Some(&place) {
             self.places.push(place);
             self.values.push([0.0; GROUP]);
         }
         let Some(values) = self.values.last_mut() else { return };
-        let offset = (group * GROUP) as i32 - i32::from(run.start);
         // All of them are read before one is written, so that there is nothing to branch for.
         let mut chosen = *values;
         for lane in 0..GROUP {
-            let inside = ((offset + lane as i32) as u32) < u32::from(run.len);
+            let inside = u32::from(inside) & 1 << lane != 0;
             chosen[lane] = if inside { strengths[lane] } else { chosen[lane] };
         }
         *values = chosen;

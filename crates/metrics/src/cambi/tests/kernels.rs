@@ -7,17 +7,17 @@ use super::super::pooling::{Pooling, Sum, ordered_sum};
 use super::super::scalar::contrast::{Contrast, Sieve};
 use super::super::scalar::histogram::Histogram;
 use super::super::scalar::mask::{FlatSums, MASK_DELAY, mask_threshold};
-use super::super::scalar::mode::levels_row;
 use super::super::scalar::runs::RunRows;
 use super::super::scalar::strengths::Strengths;
 use super::super::steps::Steps;
 use super::naive::{self, Grid};
 use super::pictures::{KINDS, Lcg, picture};
+use crate::simd::{Target, level_tests};
 
-fn mask_by_kernel(image: &Grid<u16>) -> Grid<bool> {
+fn mask_by_kernel(target: Target, image: &Grid<u16>) -> Grid<bool> {
     let row = |y: usize| &image.data[y * image.width..][..image.width];
     let threshold = mask_threshold(image.width, image.height);
-    let mut sums = FlatSums::new(image.width);
+    let mut sums = FlatSums::new(image.width, target);
     let (mut out, mut line) = (Vec::new(), vec![0; image.width]);
     sums.start();
     for y in 0..image.height + MASK_DELAY {
@@ -34,12 +34,14 @@ fn mask_by_kernel(image: &Grid<u16>) -> Grid<bool> {
     Grid { data: out, ..Grid::from_fn(image.width, image.height, |_, _| false) }
 }
 
-#[test]
-fn masks_are_square_sums() {
-    for (width, height) in [(1, 1), (1, 9), (9, 2), (64, 64), (131, 70), (200, 129)] {
-        for kind in KINDS {
-            let image = picture(kind, width, height, 10, 1);
-            assert_eq!(mask_by_kernel(&image), naive::mask(&image), "{width}x{height} {kind:?}");
+level_tests! {
+    fn masks_are_square_sums(level) {
+        for (width, height) in [(1, 1), (1, 9), (9, 2), (64, 64), (65, 20), (131, 70), (200, 129)] {
+            for kind in KINDS {
+                let image = picture(kind, width, height, 10, 1);
+                let found = mask_by_kernel(Target::new(level), &image);
+                assert_eq!(found, naive::mask(&image), "{width}x{height} {kind:?}");
+            }
         }
     }
 }
@@ -53,40 +55,58 @@ fn mask_thresholds() {
     }
 }
 
+level_tests! {
+    fn strengths_are_found_by_sliding(level) {
+        for steps in [2, 1, 3] {
+            slide(Target::new(level), steps);
+        }
+    }
+}
+
 /// Slides windows over pictures and compares the strength at every pixel with counting in the window.
-#[test]
-fn strengths_are_found_by_sliding() {
-    for (width, height, window) in
-        [(1, 1, 1), (7, 40, 9), (90, 5, 11), (70, 33, 1), (83, 41, 5), (120, 50, 33)]
-    {
+fn slide(target: Target, log_steps: u32) {
+    for (width, height, window) in [
+        (1, 1, 1),
+        (7, 40, 9),
+        (90, 5, 11),
+        (70, 33, 1),
+        (83, 41, 5),
+        (120, 50, 33),
+        (150, 70, 17),
+        (200, 80, 65),
+    ] {
         for kind in KINDS {
             let image = picture(kind, width, height, 10, 9);
             let mut random = Lcg(5);
             let mask = Grid::from_fn(width, height, |_, _| !random.next().is_multiple_of(16));
-            let settings = super::defaults(window, 10);
+            let settings = naive::Settings { steps: 1 << log_steps, ..super::defaults(window, 10) };
             let truth = naive::strengths(&image, &mask, &settings);
-            let steps = Steps::new(2, settings.threshold, settings.floor, settings.eotf);
-            let found = strengths_by_kernel(&image, &mask, window, &steps);
+            let steps = Steps::new(log_steps, settings.threshold, settings.floor, settings.eotf);
+            let found = strengths_by_kernel(target, &image, &mask, window, &steps);
             assert_eq!(found, truth, "{width}x{height} {kind:?} window {window}");
         }
     }
 }
 
-fn strengths_by_kernel(image: &Grid<u16>, mask: &Grid<bool>, window: usize, steps: &Steps) -> Grid<f32> {
+fn strengths_by_kernel(
+    target: Target,
+    image: &Grid<u16>,
+    mask: &Grid<bool>,
+    window: usize,
+    steps: &Steps,
+) -> Grid<f32> {
     let (width, height) = (image.width, image.height);
-    let mut runs = RunRows::new(width, height);
-    let mut levels = vec![0; width];
+    let mut runs = RunRows::new(width, height, target);
     for (row, mask) in image.data.chunks_exact(width).zip(mask.data.chunks_exact(width)) {
         let mask: Vec<u8> = mask.iter().map(|kept| u8::from(*kept)).collect();
-        levels_row(row, &mask, steps.base(), steps.levels() as u16, &mut levels);
-        runs.push(&levels);
+        runs.push(row, &mask, steps.base(), steps.levels() as u16);
     }
-    let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window);
+    let mut histogram = Histogram::new(steps.levels(), steps.count(), width, window, target);
     histogram.start(width);
-    let (mut sieve, mut strengths) = (Sieve::new(width), Strengths::new(width, height));
+    let (mut sieve, mut strengths) = (Sieve::new(width, target), Strengths::new(width, height));
     for y in 0..height + window {
         histogram.add(runs.row(y));
-        (y >= window).then(|| histogram.remove(runs.row(y - window)));
+        (y >= window).then(|| histogram.remove());
         let Some(centre) = y.checked_sub(window / 2) else { continue };
         Contrast::new(steps).add_row(runs.row(centre), centre, &histogram, &mut sieve, &mut strengths);
     }
