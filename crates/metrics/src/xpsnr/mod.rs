@@ -20,6 +20,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod bytes;
+mod groups;
 mod layout;
 mod measure;
 #[cfg(target_arch = "x86_64")]

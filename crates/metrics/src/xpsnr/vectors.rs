@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use visus_video::{Plane, Sample};
 
+use super::groups::Paired;
 use super::layout::Layout;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512, bytes::Bytes, strips::Strip};
@@ -14,7 +15,7 @@ use crate::Level;
 use crate::simd::{avx2::Avx2, avx512::Avx512};
 
 /// Samples that may be bytes: those have kernels.
-pub trait Samples: Sample {
+pub trait Samples: Sample + Paired {
     fn bytes(plane: Plane<'_, Self>) -> Option<Plane<'_, u8>>;
 }
 
