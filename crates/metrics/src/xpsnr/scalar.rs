@@ -97,12 +97,15 @@ impl BlockRow<'_> {
             return self.add_bytes(pictures, out, |[a, b]| (a - b).wrapping_mul(a - b) as u16);
         }
         self.add_rows(pictures, out, |[a, b]| {
-            let mut sum = 0;
+            // Halves of squares, whose sums fit 32 bits.
+            let (mut low, mut high) = (0u32, 0u32);
             for x in 0..a.len() {
                 let difference = value(a[x]).abs_diff(value(b[x]));
-                sum += u64::from(difference * difference);
+                let square = difference * difference;
+                low += square & 0xffff;
+                high += square >> 16;
             }
-            sum
+            (u64::from(high) << 16) + u64::from(low)
         });
     }
 
