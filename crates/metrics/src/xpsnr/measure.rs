@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use visus_video::{Format, Plane};
 
+use super::groups::{self, Block, Pictures, Tiles};
 use super::layout::{Layout, part};
-use super::scalar::{BlockRow, GroupColumns, HighPass, first_group_difference, second_group_difference};
+use super::scalar::{BlockRow, HighPass};
 use super::vectors::{Luma, Samples, Sums, Vectors};
 use super::weights::{TINY_BLOCK, smooth, weight};
 use crate::Level;
@@ -47,7 +48,9 @@ pub struct Measure {
     errors: Vec<u64>,
     /// Spatial activity of the columns in one row of blocks.
     activity: HighPass,
-    groups: GroupColumns,
+    /// Groups of the blocks, where activity is measured on groups.
+    groups: Vec<Block>,
+    tiles: Tiles,
     vectors: Vectors,
     /// What vectors give for the blocks of one row.
     sums: Vec<Sums>,
@@ -74,7 +77,8 @@ impl Measure {
             temporal: sums(),
             errors: vec![0; layout.columns * layout.rows],
             activity: HighPass::new(layout.width),
-            groups: GroupColumns::new(layout.width),
+            groups: if layout.grouped { groups_of_blocks(&layout) } else { Vec::new() },
+            tiles: Tiles::default(),
         }
     }
 
@@ -119,8 +123,8 @@ impl Measure {
         Measured { spatial, temporal, errors: has_errors.then_some(errors) }
     }
 
-    /// Sets the activities of some rows of a row of blocks. Whether it added their squared errors too: plain code is faster
-    /// with one thing at a time.
+    /// Sets the activities of some rows of a row of blocks. Whether it added their squared errors too: for small pictures plain code
+    /// is faster with one thing at a time.
     #[inline(always)]
     fn measure_rows<'a, T: Samples>(
         &mut self,
@@ -140,6 +144,12 @@ impl Measure {
             if self.measure_bytes(&pictures, down.clone(), active.clone(), errors) {
                 return true;
             }
+        }
+        if self.layout.grouped {
+            self.add_grouped_activity(source, history, down.clone(), active);
+            // While the source is still near. Plain code goes along rows, which at this size is faster than the kernels.
+            BlockRow { down, across: &self.across[0] }.add_squared_errors([source, distorted], errors);
+            return true;
         }
         self.add_spatial_activity(source, active);
         self.add_temporal_activity(source, history, down);
@@ -198,37 +208,37 @@ impl Measure {
         weight(spatial + temporal as f64 / pixels as f64, layout)
     }
 
+    /// Sets both activities where they are measured on groups of 2x2 pixels.
     #[inline(always)]
-    fn add_spatial_activity<T: Samples>(&mut self, source: Plane<'_, T>, down: Range<usize>) {
+    fn add_grouped_activity<'a, T: Samples>(
+        &mut self,
+        source: Plane<'a, T>,
+        history: &History<'a, T>,
+        down: Range<usize>,
+        active: Range<usize>,
+    ) {
         self.spatial.fill(0);
-        if self.layout.grouped {
-            for y in down.step_by(2) {
-                self.add_grouped_row(source, y);
-            }
-        } else {
-            self.activity.clear();
-            for y in down {
-                let [above, row, below] = [y - 1, y, y + 1].map(|y| source.row(y));
-                self.activity.add(above, row, below);
-            }
-            let activity = self.activity.sums();
-            for (column, sum) in self.spatial.iter_mut().enumerate() {
-                for activity in &activity[self.layout.active_across(column)] {
-                    *sum += u64::from(*activity);
-                }
-            }
+        self.temporal.fill(0);
+        let pictures = Pictures { source, before: history.before, earlier: history.earlier };
+        let sums = [&mut self.spatial[..], &mut self.temporal[..]];
+        groups::add_activity(&pictures, (down, active), &self.groups, &mut self.tiles, sums);
+        for sum in &mut self.temporal {
+            *sum *= TEMPORAL_GAIN;
         }
     }
 
-    /// Below the picture its last row is repeated.
     #[inline(always)]
-    fn add_grouped_row<T: Samples>(&mut self, source: Plane<'_, T>, y: usize) {
-        let last = self.layout.height - 1;
-        self.groups.fill([0, 1, 2, 3, 4, 5].map(|i| source.row((y + i - 2).min(last))));
+    fn add_spatial_activity<T: Samples>(&mut self, source: Plane<'_, T>, down: Range<usize>) {
+        self.spatial.fill(0);
+        self.activity.clear();
+        for y in down {
+            let [above, row, below] = [y - 1, y, y + 1].map(|y| source.row(y));
+            self.activity.add(above, row, below);
+        }
+        let activity = self.activity.sums();
         for (column, sum) in self.spatial.iter_mut().enumerate() {
-            let across = self.layout.active_across(column);
-            if across.end - self.layout.across(column).start > NARROW {
-                *sum += self.groups.high_pass(across);
+            for activity in &activity[self.layout.active_across(column)] {
+                *sum += u64::from(*activity);
             }
         }
     }
@@ -241,19 +251,11 @@ impl Measure {
         down: Range<usize>,
     ) {
         self.temporal.fill(0);
-        if self.layout.grouped {
-            for y in down.step_by(2) {
-                for (across, sum) in self.across[0].iter().zip(&mut self.temporal) {
-                    *sum += grouped_change(source, history, y, across.clone());
-                }
-            }
-        } else {
-            let blocks = BlockRow { down, across: &self.across[0] };
-            match history.earlier {
-                None => blocks.add_first_differences([source, history.before], &mut self.temporal),
-                Some(earlier) => {
-                    blocks.add_second_differences([source, history.before, earlier], &mut self.temporal);
-                }
+        let blocks = BlockRow { down, across: &self.across[0] };
+        match history.earlier {
+            None => blocks.add_first_differences([source, history.before], &mut self.temporal),
+            Some(earlier) => {
+                blocks.add_second_differences([source, history.before, earlier], &mut self.temporal);
             }
         }
         for sum in &mut self.temporal {
@@ -321,18 +323,13 @@ pub fn squared_error<T: Samples>(source: Plane<'_, T>, distorted: Plane<'_, T>, 
     sum[0]
 }
 
-/// What changes in the groups that begin in row `y`. Below the picture its last row is repeated.
-#[inline(always)]
-fn grouped_change<'a, T: Samples>(
-    source: Plane<'a, T>,
-    history: &History<'a, T>,
-    y: usize,
-    across: Range<usize>,
-) -> u64 {
-    let lower = (y + 1).min(source.height() - 1);
-    let pair = |plane: Plane<'a, T>| [y, lower].map(|y| &plane.row(y)[across.clone()]);
-    match history.earlier {
-        None => first_group_difference(pair(source), pair(history.before)),
-        Some(earlier) => second_group_difference(pair(source), pair(history.before), pair(earlier)),
-    }
+/// Which groups of 2x2 pixels the blocks of a row have.
+fn groups_of_blocks(layout: &Layout) -> Vec<Block> {
+    let groups = |columns: Range<usize>| columns.start / 2..columns.end.div_ceil(2);
+    let block = |column: usize| {
+        let (across, active) = (layout.across(column), layout.active_across(column));
+        let is_narrow = active.end - across.start <= NARROW;
+        Block { active: if is_narrow { 0..0 } else { groups(active) }, all: groups(across) }
+    };
+    (0..layout.columns).map(block).collect()
 }

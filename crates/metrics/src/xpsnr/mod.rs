@@ -19,6 +19,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bytes;
+mod groups;
 mod layout;
 mod measure;
 #[cfg(target_arch = "aarch64")]

@@ -97,12 +97,15 @@ impl BlockRow<'_> {
             return self.add_bytes(pictures, out, |[a, b]| (a - b).wrapping_mul(a - b) as u16);
         }
         self.add_rows(pictures, out, |[a, b]| {
-            let mut sum = 0;
+            // Halves of squares, whose sums fit 32 bits.
+            let (mut low, mut high) = (0u32, 0u32);
             for x in 0..a.len() {
                 let difference = value(a[x]).abs_diff(value(b[x]));
-                sum += u64::from(difference * difference);
+                let square = difference * difference;
+                low += square & 0xffff;
+                high += square >> 16;
             }
-            sum
+            (u64::from(high) << 16) + u64::from(low)
         });
     }
 
@@ -235,97 +238,4 @@ impl HighPass {
         self.lengthen();
         &self.sums
     }
-}
-
-/// Column sums of the six rows that the high-pass for groups of 2x2 pixels looks at: weighted for the two columns of the
-/// group, for the columns beside it and for the outer columns. The entries behind the last column repeat it.
-#[derive(Clone, Debug)]
-pub struct GroupColumns {
-    centre: Vec<i32>,
-    beside: Vec<i32>,
-    outer: Vec<i32>,
-}
-
-impl GroupColumns {
-    /// For rows of `width` samples.
-    pub fn new(width: usize) -> Self {
-        let column = || vec![0; width + 2];
-        Self { centre: column(), beside: column(), outer: column() }
-    }
-
-    /// Adds up columns. The group lies in the third and fourth row.
-    #[inline(always)]
-    pub fn fill<T: Sample>(&mut self, rows: [&[T]; 6]) {
-        let width = self.centre.len() - 2;
-        let rows = rows.map(|row| &row[..width]);
-        for x in 0..width {
-            let pair = |a: usize, b: usize| value(rows[a][x]) + value(rows[b][x]);
-            let (inner, near, far) = (pair(2, 3), pair(1, 4), pair(0, 5));
-            self.centre[x] = 12 * inner - 3 * near - far;
-            self.beside[x] = -3 * inner - 2 * near - far;
-            self.outer[x] = -inner - near;
-        }
-        for column in [&mut self.centre, &mut self.beside, &mut self.outer] {
-            let last = column[width - 1];
-            column[width..].fill(last);
-        }
-    }
-
-    /// The sum of absolute values for the groups that begin at every second column of the range, which starts at 2 or
-    /// later.
-    #[inline(always)]
-    pub fn high_pass(&self, columns: std::ops::Range<usize>) -> u64 {
-        let group = |x: usize| {
-            self.centre[x]
-                + self.centre[x + 1]
-                + self.beside[x - 1]
-                + self.beside[x + 2]
-                + self.outer[x - 2]
-                + self.outer[x + 3]
-        };
-        let mut sum = 0u32;
-        for x in columns.step_by(2) {
-            sum += group(x).unsigned_abs();
-        }
-        sum.into()
-    }
-}
-
-/// Two rows of one picture.
-pub type RowPair<'a, T> = [&'a [T]; 2];
-
-/// [`first_difference`] of the sums of 2x2 pixels. At an odd end the last column counts twice.
-#[inline(always)]
-pub fn first_group_difference<T: Sample>(now: RowPair<'_, T>, before: RowPair<'_, T>) -> u64 {
-    sum_of_groups([now, before], |[now, before]| now.abs_diff(before))
-}
-
-/// [`second_difference`] of the sums of 2x2 pixels.
-#[inline(always)]
-pub fn second_group_difference<T: Sample>(
-    now: RowPair<'_, T>,
-    before: RowPair<'_, T>,
-    earlier: RowPair<'_, T>,
-) -> u64 {
-    let change = |[now, before, earlier]: [i32; 3]| (now - 2 * before + earlier).unsigned_abs();
-    sum_of_groups([now, before, earlier], change)
-}
-
-/// Adds up what `change` makes of the 2x2 sums at the same place in several pictures.
-#[inline(always)]
-fn sum_of_groups<T: Sample, const N: usize>(
-    pictures: [RowPair<'_, T>; N],
-    change: impl Fn([i32; N]) -> u32,
-) -> u64 {
-    let len = pictures[0][0].len();
-    let columns = pictures.map(|rows| rows.map(|row| row[..len].as_chunks::<2>()));
-    let pair = |[a, b]: [T; 2]| value(a) + value(b);
-    let mut sum = 0;
-    for i in 0..len / 2 {
-        sum += change(columns.map(|[(upper, _), (lower, _)]| pair(upper[i]) + pair(lower[i])));
-    }
-    if len % 2 == 1 {
-        sum += change(columns.map(|[(_, upper), (_, lower)]| 2 * (value(upper[0]) + value(lower[0]))));
-    }
-    sum.into()
 }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use visus_video::{Plane, Sample};
 
+use super::groups::Paired;
 use super::layout::Layout;
 use super::strips::Strip;
 use crate::Level;
 use level::Kernels;
 
 /// Samples that may be bytes: those have kernels.
-pub trait Samples: Sample {
+pub trait Samples: Sample + Paired {
     fn bytes(plane: Plane<'_, Self>) -> Option<Plane<'_, u8>>;
 }
 
