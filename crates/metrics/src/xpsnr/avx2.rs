@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::bytes::Bytes;
-use super::strips::{error_pass, luma_pass};
+use super::simd_passes::{error_pass, luma_pass};
 use crate::simd::avx2::Avx2;
 use crate::simd::{Number, operations, x86};
 

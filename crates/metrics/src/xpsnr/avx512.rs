@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::bytes::Bytes;
-use super::strips::luma_pass;
+use super::simd_passes::luma_pass;
 use crate::simd::avx512::Avx512;
 use crate::simd::{Number, operations, x86};
 

@@ -27,6 +27,7 @@ mod neon;
 mod padded;
 mod scalar;
 mod shared;
+mod simd_passes;
 mod strips;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use std::arch::aarch64::*;
 
 use super::bytes::Bytes;
-use super::strips::{error_pass, luma_pass};
+use super::simd_passes::{error_pass, luma_pass};
 use crate::simd::neon::{self, Neon, from_words, words};
 use crate::simd::{Number, operations};
 
