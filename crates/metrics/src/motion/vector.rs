@@ -95,14 +95,19 @@ pub fn blurred_difference<S: Vector, T: Words>(
         [at(2 * number), at(2 * number + 1)].map(|y| [earlier.row(y), current.row(y)])
     };
     let first = of.start as isize / 2;
-    let mut seen = expand(s, pair(first - 1), pair(first), &mut pairs[1]);
-    seen = s.or(seen, expand(s, pair(first), pair(first + 1), &mut pairs[2]));
+    let mut seen = s.zero();
+    for (number, out) in (first - 1..).zip(&mut pairs[1..]) {
+        let fresh = Fresh { rows: pair(number), soon: pair(number + 1) };
+        for (block, out) in out.chunks_exact_mut(2 * S::WORDS).enumerate() {
+            seen = s.or(seen, fresh.expand(s, block * S::WORDS, out).1);
+        }
+    }
     let mut sum = 0;
     for number in of.start / 2..of.end.div_ceil(2) {
         pairs.rotate_left(1);
-        let soon = pair(number as isize + 2);
-        seen = s.or(seen, expand(s, pair(number as isize + 1), soon, &mut pairs[2]));
-        let changes = vertical(s, pairs, depth, rows);
+        let fresh = Fresh { rows: pair(number as isize + 1), soon: pair(number as isize + 2) };
+        let (samples, changes) = vertical(s, pairs, &fresh, depth, rows);
+        seen = s.or(seen, samples);
         for (second, change) in changes.into_iter().enumerate() {
             let y = 2 * number + second;
             sum += match change {
@@ -120,19 +125,23 @@ pub fn blurred_difference<S: Vector, T: Words>(
 /// The rows of a pair, each of the earlier and of the current picture.
 type Rows<'a, T> = [[&'a [T]; 2]; 2];
 
-/// Interleaves the differences of two rows; returns all bits that samples have. The rows that come next are asked for: they
-/// most likely lie in main memory.
-#[inline(always)]
-fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: &mut [i16]) -> S::Int {
-    let [[earlier, current], [next_earlier, next_current]] = rows;
-    let mut seen = s.zero();
-    for (block, out) in out.chunks_exact_mut(2 * S::WORDS).enumerate() {
-        let at = block * S::WORDS;
+/// A pair of rows that is read, and the one after it.
+struct Fresh<'a, T> {
+    rows: Rows<'a, T>,
+    soon: Rows<'a, T>,
+}
+
+impl<T: Words> Fresh<'_, T> {
+    /// Interleaves the differences of a block of columns; returns them, and all bits that samples have. The rows that come next are
+    /// asked for: they most likely lie in main memory.
+    #[inline(always)]
+    fn expand<S: Vector>(&self, s: S, at: usize, out: &mut [i16]) -> ([S::Int; 2], S::Int) {
+        let [[earlier, current], [next_earlier, next_current]] = self.rows;
         if (at * size_of::<T>()).is_multiple_of(64) {
-            s.prefetch(soon[0][0], at);
-            s.prefetch(soon[0][1], at);
-            s.prefetch(soon[1][0], at);
-            s.prefetch(soon[1][1], at);
+            s.prefetch(self.soon[0][0], at);
+            s.prefetch(self.soon[0][1], at);
+            s.prefetch(self.soon[1][0], at);
+            s.prefetch(self.soon[1][1], at);
         }
         let (a, b) = (load_words(s, earlier, at), load_words(s, current, at));
         let (c, d) = (load_words(s, next_earlier, at), load_words(s, next_current, at));
@@ -140,11 +149,9 @@ fn expand<S: Vector, T: Words>(s: S, rows: Rows<'_, T>, soon: Rows<'_, T>, out: 
         let [low, high] = s.interleave(first, second);
         s.store(out, 0, low);
         s.store(out, S::WORDS, high);
-        if size_of::<T>() > 1 {
-            seen = s.or(seen, s.or(s.or(a, b), s.or(c, d)));
-        }
+        let seen = if size_of::<T>() > 1 { s.or(s.or(a, b), s.or(c, d)) } else { s.zero() };
+        ([low, high], seen)
     }
-    seen
 }
 
 /// The window over three vectors of pairs.
@@ -154,19 +161,30 @@ fn filtered<S: Vector>(s: S, start: S::Int, pairs: [S::Int; 3], taps: [i32; 3]) 
     s.dot(s.dot(first, pairs[1], s.splat32(taps[1])), pairs[2], s.splat32(taps[2]))
 }
 
-/// Blurs the two rows of the middle pair down their columns.
+/// Reads the last pair and blurs the two rows of the middle one down their columns. Returns all bits that samples have, too.
 #[inline(always)]
-fn vertical<S: Vector>(s: S, pairs: &[Lines<i16>; 3], depth: u32, rows: &mut [Lines<i16>; 2]) -> [Change; 2] {
-    let [above, here, below] = pairs.each_ref().map(|pair| pair.chunks_exact(2 * S::WORDS));
+fn vertical<S: Vector, T: Words>(
+    s: S,
+    pairs: &mut [Lines<i16>; 3],
+    fresh: &Fresh<'_, T>,
+    depth: u32,
+    rows: &mut [Lines<i16>; 2],
+) -> (S::Int, [Change; 2]) {
+    let [above, here, below] = pairs;
+    let pairs = above.chunks_exact(2 * S::WORDS).zip(here.chunks_exact(2 * S::WORDS));
+    let below = below.chunks_exact_mut(2 * S::WORDS);
     let [even, odd] = rows.each_mut().map(|row| row[MARGIN..].chunks_exact_mut(S::WORDS));
     let mut extents = [Extent::new(s), Extent::new(s)];
-    for ((((above, here), below), even), odd) in above.zip(here).zip(below).zip(even).zip(odd) {
-        let low = [s.load(above, 0), s.load(here, 0), s.load(below, 0)];
-        let high = [s.load(above, S::WORDS), s.load(here, S::WORDS), s.load(below, S::WORDS)];
+    let mut seen = s.zero();
+    for (block, ((((above, here), below), even), odd)) in pairs.zip(below).zip(even).zip(odd).enumerate() {
+        let (below, samples) = fresh.expand(s, block * S::WORDS, below);
+        seen = s.or(seen, samples);
+        let low = [s.load(above, 0), s.load(here, 0), below[0]];
+        let high = [s.load(above, S::WORDS), s.load(here, S::WORDS), below[1]];
         s.store(even, 0, extents[0].blurred(s, low, high, EVEN, depth));
         s.store(odd, 0, extents[1].blurred(s, low, high, ODD, depth));
     }
-    [extents[0].change(s), extents[1].change(s)]
+    (seen, [extents[0].change(s), extents[1].change(s)])
 }
 
 /// How far the numbers of a row reach.
