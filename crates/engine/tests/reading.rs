@@ -11,10 +11,11 @@ use visus_metrics::Level;
 use visus_video::synthetic::{Clip, Distortion};
 use visus_video::{Chroma, Format, Frame, Info, PlaneSet, ReadError, Source, Spread};
 
-/// A clip that never blocks, as a file does not, notes who reads it, and may be cut short.
+/// A clip that never blocks, as a file does not, notes who reads which planes, hands over no others, and may be cut short.
 struct File {
     clip: Clip,
     readers: Arc<Mutex<Vec<ThreadId>>>,
+    planes: Arc<Mutex<Vec<PlaneSet>>>,
     broken_after: u64,
 }
 
@@ -38,6 +39,20 @@ impl Source for File {
             return Err(ReadError::Truncated { file, frame, whole_frames, byte: 0, expected: 100, got: 7 });
         }
         self.clip.read(frame)
+    }
+    fn read_planes(
+        &mut self,
+        frame: &mut Frame,
+        planes: PlaneSet,
+        _hands: &dyn Spread,
+    ) -> Result<bool, ReadError> {
+        self.planes.lock().unwrap().push(planes);
+        let more = self.read(frame)?;
+        for index in (0..3).filter(|index| !planes.range(3).contains(index)) {
+            let mut plane = frame.plane_mut_u8(index).unwrap();
+            (0..plane.height()).for_each(|y| plane.row_mut(y).fill(99));
+        }
+        Ok(more)
     }
     fn skip(&mut self, count: u64) -> Result<u64, ReadError> {
         self.clip.skip(count)
@@ -67,7 +82,9 @@ impl Case {
         let plan = Plan::new(&[ModelSpec::version("vmaf_v0.6.1")], &[], true).unwrap();
         let readers = Arc::default();
         let scene = |frames| Clip::scene(Format::new(96, 64, Chroma::C420, 8).unwrap(), frames, 5);
-        let file = |clip, broken_after| Box::new(File { clip, readers: Arc::clone(&readers), broken_after });
+        let file = |clip, broken_after| {
+            Box::new(File { clip, readers: Arc::clone(&readers), planes: Arc::default(), broken_after })
+        };
         let reference = file(scene(self.frames[0]), u64::MAX);
         let distorted =
             file(scene(self.frames[1]).distorted(Distortion::Blocking { step: 30 }), self.broken_after);
@@ -139,53 +156,6 @@ fn a_file_that_ends_early_is_an_error() {
     }
 }
 
-/// A clip that notes which planes it is asked for, and hands over nothing else.
-struct Asked {
-    clip: Clip,
-    planes: Arc<Mutex<Vec<PlaneSet>>>,
-}
-
-impl Source for Asked {
-    fn format(&self) -> &Format {
-        self.clip.format()
-    }
-    fn name(&self) -> &str {
-        "asked"
-    }
-    fn info(&self) -> &Info {
-        self.clip.info()
-    }
-    fn frames_read(&self) -> u64 {
-        self.clip.frames_read()
-    }
-    fn read(&mut self, frame: &mut Frame) -> Result<bool, ReadError> {
-        self.clip.read(frame)
-    }
-    fn read_planes(
-        &mut self,
-        frame: &mut Frame,
-        planes: PlaneSet,
-        _hands: &dyn Spread,
-    ) -> Result<bool, ReadError> {
-        self.planes.lock().unwrap().push(planes);
-        let more = self.clip.read(frame)?;
-        for index in (0..3).filter(|index| !planes.range(3).contains(index)) {
-            let mut plane = frame.plane_mut_u8(index).unwrap();
-            (0..plane.height()).for_each(|y| plane.row_mut(y).fill(99));
-        }
-        Ok(more)
-    }
-    fn skip(&mut self, count: u64) -> Result<u64, ReadError> {
-        self.clip.skip(count)
-    }
-    fn total_frames(&self) -> Option<u64> {
-        self.clip.total_frames()
-    }
-    fn never_blocks(&self) -> bool {
-        true
-    }
-}
-
 /// What is asked of both sides, frame by frame, and the scores. The first pictures are identical, the second ones are not.
 fn asked(feature: &str, threads: usize) -> ([Vec<PlaneSet>; 2], Outcome) {
     let plan = Plan::new(&[], &[feature.parse::<FeatureSpec>().unwrap()], true).unwrap();
@@ -194,7 +164,9 @@ fn asked(feature: &str, threads: usize) -> ([Vec<PlaneSet>; 2], Outcome) {
     let settings = Settings { threads, backend: Level::detect().into(), ..Settings::default() };
     let noted: [Arc<Mutex<Vec<PlaneSet>>>; 2] = Default::default();
     let source = |clip: &Clip, side: usize| {
-        Box::new(Asked { clip: clip.clone(), planes: Arc::clone(&noted[side]) }) as Box<dyn Source>
+        let planes = Arc::clone(&noted[side]);
+        let file = File { clip: clip.clone(), readers: Arc::default(), planes, broken_after: u64::MAX };
+        Box::new(file) as Box<dyn Source>
     };
     let score = |reference, distorted| {
         run(&plan, reference, distorted, &settings, &Cancel::new(), &mut Silent).unwrap()
