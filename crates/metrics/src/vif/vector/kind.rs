@@ -2,9 +2,15 @@
 //!
 //! Two consecutive rows are zipped into one lane per column, so that a dot product filters down the columns. The planes
 //! are chosen so that all arithmetic stays in 16-bit products and 32-bit sums, and so that the sums lead back to the
-//! exact moments. They are linear in each other: with x' = x - c, x² = x'(x' + 1) + (2c - 1)·x' + c², and
-//! xy = (x' + 1)·y' + c·x' + (c - 1)·y' + c². The products x'(x' + 1) and (x' + 1)·y' need one bit less than x² and x'y'
-//! do; with it, the two rows at the same distance from the window's centre can be added before they are multiplied.
+//! exact moments. They are linear in each other:
+//!
+//! - Bytes: x² = x(x - 256) + 256·x. The product is between -2^14 and 0, so that the two rows at the same distance from the
+//!   window's centre can be added before they are multiplied. x less 128 is kept as multiples of 128, for which there is room as
+//!   well; with taps that are doubled, its sum is the 256·x that squares need, and its high word is the mean. xy has no bit to
+//!   spare: less 2^15 it is filtered pair by pair, which takes as many operations, and nothing has to be put together.
+//! - 9 to 14 bits: with x' = x - c, x² = x'(x' + 1) + (2c - 1)·x' + c², and xy = (x' + 1)·y' + c·x' + (c - 1)·y' + c². The
+//!   products x'(x' + 1) and (x' + 1)·y' need one bit less than x'² and x'y' do, again for the sake of adding two rows first.
+//! - 16 bits: words, and products as two words, less 2^15 each.
 
 use super::vertical::{plain, symmetric};
 use crate::simd::{Vector, Words};
@@ -33,11 +39,14 @@ pub trait Kind: Copy + Sync {
     /// The sum from which the mean of plane 0 or 1 is taken, rounding included.
     fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S>;
 
-    /// The start value of such a sum.
-    fn mean_start<S: Vector>(self, s: S) -> S::Int;
-
     /// The means of two zipped vectors, less 2^15.
     fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int;
+
+    /// The start value of a sum over plane 0 or 1 for the next scale, rounding included.
+    fn thin_start<S: Vector>(self, s: S) -> S::Int;
+
+    /// The next scale's words from two zipped vectors of such sums, less 2^15.
+    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int;
 
     /// One of the products (reference squared, distorted squared, both), less 2^31. `at` is the block's first word;
     /// `means` are the sums of both means.
@@ -60,26 +69,39 @@ impl Kind for Bytes {
 
     #[inline(always)]
     fn expand<S: Vector>(self, s: S, reference: S::Int, distorted: S::Int) -> [S::Int; MAX_PLANES] {
-        let (centre, one) = (s.splat16(128), s.splat16(1));
-        let (x, y) = (s.sub16(reference, centre), s.sub16(distorted, centre));
-        let (x1, y1) = (s.add16(x, one), s.add16(y, one));
+        let (x, y) = (reference, distorted);
+        let (centre, range, bias) = (s.splat16(1 << 14), s.splat16(256), s.splat16(i16::MIN));
         let none = s.zero();
-        [x, y, s.mul_low16(x, x1), s.mul_low16(y, y1), s.mul_low16(x1, y), none, none, none]
+        [
+            s.sub16(s.shl16(x, 7), centre),
+            s.sub16(s.shl16(y, 7), centre),
+            s.mul_low16(x, s.sub16(x, range)),
+            s.mul_low16(y, s.sub16(y, range)),
+            s.xor(s.mul_low16(x, y), bias),
+            none,
+            none,
+            none,
+        ]
     }
 
     #[inline(always)]
     fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        symmetric(s, pairs, at, self.mean_start(s))
-    }
-
-    #[inline(always)]
-    fn mean_start<S: Vector>(self, s: S) -> S::Int {
-        s.splat32(128)
+        symmetric::<S, 2>(s, pairs, at, s.splat32(1 << 15))
     }
 
     #[inline(always)]
     fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        s.join([s.sra32(low, 8), s.sra32(high, 8)])
+        s.split([low, high])[1]
+    }
+
+    #[inline(always)]
+    fn thin_start<S: Vector>(self, s: S) -> S::Int {
+        s.splat32(1 << 14)
+    }
+
+    #[inline(always)]
+    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
+        s.join([s.sra32(low, 15), s.sra32(high, 15)])
     }
 
     #[inline(always)]
@@ -90,18 +112,14 @@ impl Kind for Bytes {
         at: usize,
         means: &[Four<S>; 2],
     ) -> Four<S> {
-        // c² · 2^16 and the 2^31 that is taken off, less what the means' rounding by 128 adds.
-        let start = s.splat32((1 << 30) + i32::MIN - 255 * 128);
-        let mut sums = symmetric(s, pairs, at + (2 + WHICH) * S::WORDS, start);
+        let plane = at + (2 + WHICH) * S::WORDS;
+        if WHICH == 2 {
+            return plain::<S, SCALE>(s, pairs, plane, s.zero());
+        }
+        // The means' sums have been rounded.
+        let mut sums = symmetric::<S, 1>(s, pairs, plane, s.splat32(-(1 << 15)));
         for row in 0..4 {
-            let (x, y) = (means[0][row], means[1][row]);
-            // 255·x for squares; 128·x + 127·y for the product.
-            let (wide, narrow) = match WHICH {
-                0 => (s.shl32(x, 8), x),
-                1 => (s.shl32(y, 8), y),
-                _ => (s.shl32(s.add32(x, y), 7), y),
-            };
-            sums[row] = s.add32(sums[row], s.sub32(wide, narrow));
+            sums[row] = s.add32(sums[row], means[WHICH][row]);
         }
         sums
     }
@@ -153,17 +171,22 @@ impl Kind for Deep {
 
     #[inline(always)]
     fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        symmetric(s, pairs, at, self.mean_start(s))
-    }
-
-    #[inline(always)]
-    fn mean_start<S: Vector>(self, s: S) -> S::Int {
-        s.splat32(1 << (self.depth - 1))
+        symmetric::<S, 1>(s, pairs, at, self.thin_start(s))
     }
 
     #[inline(always)]
     fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
         s.join([s.sra32(low, self.depth), s.sra32(high, self.depth)])
+    }
+
+    #[inline(always)]
+    fn thin_start<S: Vector>(self, s: S) -> S::Int {
+        s.splat32(1 << (self.depth - 1))
+    }
+
+    #[inline(always)]
+    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
+        self.mean_words(s, low, high)
     }
 
     #[inline(always)]
@@ -179,8 +202,8 @@ impl Kind for Deep {
         let high_start = s.splat32(((1 << 30) + i32::MIN - (1 << 15)) >> up);
         let low_start = s.splat32((1 << (self.depth - 1)) + (1 << (self.shift() - 1)));
         let plane = at + (2 + 2 * WHICH) * S::WORDS;
-        let high = symmetric(s, pairs, plane, high_start);
-        let low = symmetric(s, pairs, plane + S::WORDS, low_start);
+        let high = symmetric::<S, 1>(s, pairs, plane, high_start);
+        let low = symmetric::<S, 1>(s, pairs, plane + S::WORDS, low_start);
         let mut sums = high;
         for row in 0..4 {
             let (x, y) = (means[0][row], means[1][row]);
@@ -222,17 +245,22 @@ impl Kind for Full {
 
     #[inline(always)]
     fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        plain::<S, SCALE>(s, pairs, at, self.mean_start(s))
-    }
-
-    #[inline(always)]
-    fn mean_start<S: Vector>(self, s: S) -> S::Int {
-        s.splat32(1 << 15)
+        plain::<S, SCALE>(s, pairs, at, self.thin_start(s))
     }
 
     #[inline(always)]
     fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
         s.split([low, high])[1]
+    }
+
+    #[inline(always)]
+    fn thin_start<S: Vector>(self, s: S) -> S::Int {
+        s.splat32(1 << 15)
+    }
+
+    #[inline(always)]
+    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
+        self.mean_words(s, low, high)
     }
 
     #[inline(always)]

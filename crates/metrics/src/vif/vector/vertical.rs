@@ -24,10 +24,10 @@
 //!
 //! # Why it is exact
 //!
-//! The additions before the multiplication must not overflow a word. With x' = x - 128, x'(x' + 1) is at most 16256 and
-//! (x' + 1)·y' between -16384 and 16256: two of them fit, where two of x'² = 16384 would not. That is why `kind` has these
-//! odd products. Words that cannot be added safely (16-bit samples) take [`plain`], pair by pair. All sums are 32-bit
-//! integers; taps add up to 2^16, so that a weighted sum of signed words fits.
+//! The additions before the multiplication must not overflow a word: two of the planes' words fit together, see
+//! [`kind`](super::kind). Words that cannot be added safely (products of bytes of two pictures, 16-bit samples) take [`plain`],
+//! pair by pair. All sums are 32-bit integers; taps add up to 2^16, so that a weighted sum of signed words fits, and so does
+//! one of words of 15 bits with doubled taps.
 //!
 //! Samples with more bits than the depth says would break these bounds. All words that are read are combined with OR, and
 //! a bit that must not be there makes the caller leave the frame to the scalar kernels.
@@ -45,7 +45,7 @@
 use super::buffers::{MAX_WORDS, Ring, Rows};
 use super::kind::{Four, Kind, Pairs};
 use super::window::{Window, two_words};
-use crate::simd::{Cells, Vector, Words};
+use crate::simd::{Cells, Grid, Vector, Words};
 use crate::vif::{SCALES, scalar::TAPS};
 
 /// Rows 2p and 2p + 1 of both pictures.
@@ -62,39 +62,40 @@ impl<T> RowPair<'_, T> {
     }
 }
 
+/// The rows of some pairs: four each, those of the reference first.
+type PairRows<'a, T, const ROWS: usize> = [&'a [T]; ROWS];
+
+fn rows_of<'a, T, const ROWS: usize>(pairs: &[RowPair<'a, T>]) -> PairRows<'a, T, ROWS> {
+    std::array::from_fn(|row| {
+        let pair = &pairs[row / 4];
+        if row % 4 < 2 { pair.reference[row % 2] } else { pair.distorted[row % 2] }
+    })
+}
+
 /// The ends of rows that are no multiple of a block, followed by zeros. The loop over blocks looks at them as at any other
 /// block; copying them there would cost registers.
-struct Ends<T, const COUNT: usize>([[[T; MAX_WORDS]; 4]; COUNT]);
+struct Ends<T, const ROWS: usize>([[T; MAX_WORDS]; ROWS]);
 
-impl<T: Words, const COUNT: usize> Ends<T, COUNT> {
-    fn new(pairs: &[RowPair<'_, T>; COUNT], words: usize) -> Self {
-        let mut ends = [[[T::default(); MAX_WORDS]; 4]; COUNT];
-        for (ends, pair) in ends.iter_mut().zip(pairs) {
-            let rows = pair.reference.into_iter().chain(pair.distorted);
-            for (end, row) in ends.iter_mut().zip(rows) {
-                let rest = &row[row.len() / words * words..];
-                end[..rest.len()].copy_from_slice(rest);
-            }
+impl<T: Words, const ROWS: usize> Ends<T, ROWS> {
+    fn new(rows: &PairRows<'_, T, ROWS>, words: usize) -> Self {
+        let mut ends = [[T::default(); MAX_WORDS]; ROWS];
+        for (end, row) in ends.iter_mut().zip(rows) {
+            let rest = &row[row.len() / words * words..];
+            end[..rest.len()].copy_from_slice(rest);
         }
         Self(ends)
     }
 
-    fn pairs(&self) -> [RowPair<'_, T>; COUNT] {
-        self.0.each_ref().map(|[a, b, c, d]| RowPair { reference: [a, b], distorted: [c, d] })
+    fn grid(&self) -> Grid<'_, T, ROWS> {
+        Grid::of(self.0.each_ref().map(|end| &end[..]))
     }
 }
 
-/// Writes the planes of one block of a row pair, from column `at` on; returns all bits that its words have.
+/// Writes the planes of one block of a row pair; returns all bits that its words have.
 #[inline(always)]
-fn expand_block<S: Vector, K: Kind>(
-    s: S,
-    kind: K,
-    pair: &RowPair<'_, K::Sample>,
-    at: usize,
-    out: &mut [i16],
-) -> S::Int {
-    let x = [K::Sample::load(s, pair.reference[0], at), K::Sample::load(s, pair.reference[1], at)];
-    let y = [K::Sample::load(s, pair.distorted[0], at), K::Sample::load(s, pair.distorted[1], at)];
+fn expand_block<S: Vector, K: Kind>(s: S, kind: K, pair: [&[K::Sample]; 4], out: &mut [i16]) -> S::Int {
+    let x = [K::Sample::load(s, pair[0], 0), K::Sample::load(s, pair[1], 0)];
+    let y = [K::Sample::load(s, pair[2], 0), K::Sample::load(s, pair[3], 0)];
     let (x, y) = (s.interleave(x[0], x[1]), s.interleave(y[0], y[1]));
     let low = kind.expand(s, x[0], y[0]);
     let high = kind.expand(s, x[1], y[1]);
@@ -118,20 +119,22 @@ pub fn expand<S: Vector, K: Kind>(
     let mut seen = s.zero();
     let blocks = ring.blocks;
     let mut slot = ring.pairs::<1>(number);
-    let ends = Ends::new(&[*pair], S::WORDS);
-    let ends = ends.pairs();
+    let rows = rows_of::<_, 4>(&[*pair]);
+    let ends = Ends::new(&rows, S::WORDS);
+    let (rows, ends) = (Grid::of(rows), ends.grid());
+    let whole = pair.whole(S::WORDS);
     for block in 0..blocks {
         let mut cell = slot.at(block * length, length);
-        let (pair, at) = if block < pair.whole(S::WORDS) { (pair, block * S::WORDS) } else { (&ends[0], 0) };
-        seen = s.or(seen, expand_block(s, kind, pair, at, cell.get_mut(0)));
+        let (rows, at) = if block < whole { (&rows, block * S::WORDS) } else { (&ends, 0) };
+        seen = s.or(seen, expand_block(s, kind, rows.at(at, S::WORDS), cell.get_mut(0)));
     }
     !s.any(s.and(seen, s.splat16(kind.forbidden())))
 }
 
 /// The 17-tap window over four rows, at one plane of a block. Rows at equal distances from the centre share their tap
-/// and are added first; for that, pairs are also needed in reverse order: (2p + 2, 2p + 1).
+/// and are added first; for that, pairs are also needed in reverse order: (2p + 2, 2p + 1). Taps are multiplied by `FACTOR`.
 #[inline(always)]
-pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -> Four<S> {
+pub fn symmetric<S: Vector, const FACTOR: i32>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -> Four<S> {
     s.in_order();
     let mut p = [start; 10];
     for i in 0..10 {
@@ -141,7 +144,7 @@ pub fn symmetric<S: Vector>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -
     for i in 0..9 {
         r[i] = s.pick_words(p[i + 1], p[i]);
     }
-    let tap = |k: usize| TAPS[0][k] as i32;
+    let tap = |k: usize| FACTOR * TAPS[0][k] as i32;
     let centre = (s.splat32(two_words(tap(8), 0)), s.splat32(two_words(0, tap(8))));
     let mut sums = [
         s.dot(start, p[4], centre.0),
@@ -244,19 +247,20 @@ pub fn vertical<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const
     let mut rows = rows.all::<32>();
     let mut thin = thin.all::<4>();
     let mut seen = s.zero();
-    let ends = Ends::new(&step.fresh, S::WORDS);
-    let ends = ends.pairs();
+    let fresh = rows_of::<_, 8>(&step.fresh);
+    let ends = Ends::new(&fresh, S::WORDS);
+    let (fresh, ends) = (Grid::of(fresh), ends.grid());
+    let soon = rows_of::<_, 8>(&step.soon);
     let whole = step.fresh[0].whole(S::WORDS);
     for block in 0..blocks {
-        let (fresh, at) = if block < whole { (&step.fresh, block * S::WORDS) } else { (&ends, 0) };
+        let (fresh, at) = if block < whole { (&fresh, block * S::WORDS) } else { (&ends, 0) };
+        let [a, b, c, d, e, f, g, h] = fresh.at(at, S::WORDS);
         let mut ring = ring.at(block * length, length);
         let mut rows = rows.at(block * S::WORDS, S::WORDS);
         let mut thin = thin.at(block * S::WORDS, S::WORDS);
-        for (place, pair) in fresh.iter().enumerate() {
-            let cell = ring.get_mut(2 * reach + place);
-            seen = s.or(seen, expand_block(s, kind, pair, at, cell));
-        }
-        prefetch(s, &step.soon, block);
+        seen = s.or(seen, expand_block(s, kind, [a, b, c, d], ring.get_mut(2 * reach)));
+        seen = s.or(seen, expand_block(s, kind, [e, f, g, h], ring.get_mut(2 * reach + 1)));
+        prefetch(s, &soon, block);
         let mut pairs: Pairs<'_> = [&[]; 10];
         for (place, pair) in pairs.iter_mut().enumerate() {
             *pair = ring.get(place);
@@ -266,11 +270,11 @@ pub fn vertical<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const
         }
         if NEXT < SCALES {
             for plane in 0..2 {
-                let start = kind.mean_start(s);
+                let start = kind.thin_start(s);
                 let low = thinned::<S, SCALE, NEXT>(s, &pairs, plane * S::WORDS, start);
                 let high = thinned::<S, SCALE, NEXT>(s, &pairs, (K::PLANES + plane) * S::WORDS, start);
                 for row in 0..2 {
-                    let words = kind.mean_words(s, low[row], high[row]);
+                    let words = kind.thin_words(s, low[row], high[row]);
                     s.store(thin.get_mut(2 * row + plane), 0, words);
                 }
             }
@@ -281,12 +285,11 @@ pub fn vertical<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const
 
 /// A cache line holds two blocks of bytes at most.
 #[inline(always)]
-fn prefetch<S: Vector, T: Words>(s: S, soon: &[RowPair<'_, T>; 2], block: usize) {
+fn prefetch<S: Vector, T: Words>(s: S, soon: &PairRows<'_, T, 8>, block: usize) {
     if (block * S::WORDS * size_of::<T>()).is_multiple_of(64) {
-        for pair in soon {
-            for row in pair.reference.into_iter().chain(pair.distorted) {
-                s.prefetch(row, block * S::WORDS);
-            }
+        // Without an iterator, so that the compiler unrolls it.
+        for row in 0..8 {
+            s.prefetch(soon[row], block * S::WORDS);
         }
     }
 }
