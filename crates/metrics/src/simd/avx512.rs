@@ -91,6 +91,9 @@ impl Vector for Avx512 {
         mul_high16(a: __m512i, b: __m512i) -> __m512i { _mm512_mulhi_epi16(a, b) }
         mul_high_u16(a: __m512i, b: __m512i) -> __m512i { _mm512_mulhi_epu16(a, b) }
         dot(sum: __m512i, a: __m512i, b: __m512i) -> __m512i { dot(sum, a, b) }
+        dot_pinned(sum: __m512i, a: __m512i, b: __m512i) -> __m512i { dot_pinned(sum, a, b) }
+        pin(a: __m512i) -> __m512i { pin(a) }
+        pin_half(a: __m256i) -> __m256i { pin_half(a) }
 
         add32(a: __m512i, b: __m512i) -> __m512i { _mm512_add_epi32(a, b) }
         sub32(a: __m512i, b: __m512i) -> __m512i { _mm512_sub_epi32(a, b) }
@@ -206,6 +209,39 @@ fn dot(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
         );
     }
     sum
+}
+
+/// The same without `pure`: it stays where it stands among other assembly.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn dot_pinned(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!(
+            "vpdpwssd {sum}, {a}, {b}",
+            sum = inout(zmm_reg) sum,
+            a = in(zmm_reg) a,
+            b = in(zmm_reg) b,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    sum
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pin(mut a: __m512i) -> __m512i {
+    // SAFETY: the assembly is empty. That it might change the register is a claim, not a fact.
+    unsafe { std::arch::asm!("/* {a} */", a = inout(zmm_reg) a, options(nomem, nostack, preserves_flags)) }
+    a
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pin_half(mut a: __m256i) -> __m256i {
+    // SAFETY: as above.
+    unsafe { std::arch::asm!("/* {a} */", a = inout(ymm_reg) a, options(nomem, nostack, preserves_flags)) }
+    a
 }
 
 #[inline]

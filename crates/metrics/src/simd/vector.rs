@@ -83,6 +83,21 @@ pub trait Vector: Copy + Debug + Send + 'static {
     fn mul_high_u16(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// `sum` plus, in each lane, the signed products of the two low and of the two high words. Wraps.
     fn dot(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int;
+    /// The same, in its place among [`pin`](Vector::pin) and [`pin_half`](Vector::pin_half): a kernel that does two things at
+    /// a time says so in what order, where the compiler would do one after the other.
+    #[inline(always)]
+    fn dot_pinned(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int {
+        self.dot(sum, a, b)
+    }
+    /// Has `a` computed here, not earlier and not later. What levels with few registers do is up to the compiler.
+    #[inline(always)]
+    fn pin(self, a: Self::Int) -> Self::Int {
+        a
+    }
+    #[inline(always)]
+    fn pin_half(self, a: Self::Half) -> Self::Half {
+        a
+    }
 
     fn add32(self, a: Self::Int, b: Self::Int) -> Self::Int;
     fn sub32(self, a: Self::Int, b: Self::Int) -> Self::Int;

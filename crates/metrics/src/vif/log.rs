@@ -77,19 +77,39 @@ impl<S: Vector> Log<S> {
         Self { inverses: s.table(&inverses), rounders: s.table(&rounders) }
     }
 
-    /// What to add up for the logarithm of positive floats, given by their bits, of which the 15 leading mantissa bits
+    /// What to add up for the logarithms of positive floats, given by their bits, of which the 15 leading mantissa bits
     /// are looked at. 2048 · log2 is the first part · [`INTERVAL`](Self::INTERVAL) plus the second part, less [`ORIGIN`].
+    ///
+    /// All of them take each step before any takes the next: a processor that meets the steps of one logarithm in a row fills
+    /// its queues with operations that wait for each other.
     #[inline(always)]
-    pub fn parts(&self, s: S, float: S::Int) -> [S::Int; 2] {
+    pub fn parts<const COUNT: usize>(&self, s: S, floats: [S::Int; COUNT]) -> [[S::Int; COUNT]; 2] {
         let fit = fit(S::ENTRIES);
-        let mantissa = s.or(s.and(float, s.splat32(0x007f_ff00)), s.splat32(0x3f80_0000));
-        let interval = s.shr32(float, 23 - fit.bits);
-        let x = s.fused(s.float(mantissa), s.look_up(self.inverses, interval), s.splat_float(-1.0));
-        let mut sum = s.splat_float(fit.factors[fit.factors.len() - 1]);
-        for factor in fit.factors[..fit.factors.len() - 1].iter().rev() {
-            sum = s.fused(x, sum, s.splat_float(*factor));
+        let (mut intervals, mut x, mut sums) = (floats, floats, floats);
+        for i in 0..COUNT {
+            let mantissa = s.or(s.and(floats[i], s.splat32(0x007f_ff00)), s.splat32(0x3f80_0000));
+            x[i] = s.pin(mantissa);
+            intervals[i] = s.pin(s.shr32(floats[i], 23 - fit.bits));
         }
-        [interval, s.bits(s.fused(x, sum, s.look_up(self.rounders, interval)))]
+        for i in 0..COUNT {
+            let inverse = s.look_up(self.inverses, intervals[i]);
+            x[i] = s.pin(s.bits(s.fused(s.float(x[i]), inverse, s.splat_float(-1.0))));
+        }
+        let (last, factors) = (fit.factors.len() - 1, fit.factors);
+        for i in 0..COUNT {
+            let sum = s.fused(s.float(x[i]), s.splat_float(factors[last]), s.splat_float(factors[last - 1]));
+            sums[i] = s.pin(s.bits(sum));
+        }
+        for factor in factors[..last - 1].iter().rev() {
+            for i in 0..COUNT {
+                sums[i] = s.pin(s.bits(s.fused(s.float(x[i]), s.float(sums[i]), s.splat_float(*factor))));
+            }
+        }
+        for i in 0..COUNT {
+            let rounder = s.look_up(self.rounders, intervals[i]);
+            sums[i] = s.pin(s.bits(s.fused(s.float(x[i]), s.float(sums[i]), rounder)));
+        }
+        [intervals, sums]
     }
 }
 

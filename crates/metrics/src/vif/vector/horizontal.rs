@@ -20,13 +20,44 @@
 //!
 //! A lane holds two neighbouring columns, so that even and odd columns are separate sums over the same loads. Four planes
 //! at a time have eight sums; with the taps and a load that is a dozen registers, and it leaves room for the division of an
-//! earlier block, which has nothing to do with this one and keeps other units busy ([`turn`]). AVX2 has too few registers for
+//! earlier block, which has nothing to do with this one and keeps other units busy ([`turn`]). It begins after a few turns of
+//! the filter and is pinned there ([`Sharing`]): the compiler would do it between two filters, where the processor has to look
+//! further ahead to do both at the same time (on Zen 4 the loop then takes a tenth longer). AVX2 has too few registers for
 //! both: there the division follows when the row is finished ([`moments_of`]).
 
 use super::buffers::Rows;
 use super::statistic::{Before, LAG, Pixels, share_row};
 use super::window::{MAX_PAIRS, Window, two_words};
 use crate::simd::Vector;
+
+/// Work between the turns of a filter.
+trait Meanwhile<S: Vector> {
+    fn after(&mut self, s: S, turn: usize, turns: usize);
+}
+
+impl<S: Vector> Meanwhile<S> for () {
+    #[inline(always)]
+    fn after(&mut self, _: S, _: usize, _: usize) {}
+}
+
+/// Shares two quarters of an earlier block out.
+struct Sharing<'a, 'b> {
+    before: &'a mut Before<'b>,
+    first: usize,
+    gain_limit: f64,
+}
+
+impl<S: Vector> Meanwhile<S> for Sharing<'_, '_> {
+    #[inline(always)]
+    fn after(&mut self, s: S, turn: usize, turns: usize) {
+        if turn == 1 {
+            self.before.share(s, self.first, self.gain_limit);
+        }
+        if turn == 3.min(turns - 1) {
+            self.before.share(s, self.first + 1, self.gain_limit);
+        }
+    }
+}
 
 /// The window over planes of a block, at even and at odd columns: `[plane][parity]`. Planes that are filtered together share
 /// what is loaded of the taps.
@@ -35,6 +66,7 @@ fn filtered<S: Vector, const SCALE: usize, const PLANES: usize>(
     s: S,
     planes: [&[i16]; PLANES],
     start: [S::Int; PLANES],
+    mut meanwhile: impl Meanwhile<S>,
 ) -> [[S::Int; 2]; PLANES] {
     let mut sums = [[start[0]; 2]; PLANES];
     for plane in 0..PLANES {
@@ -48,9 +80,10 @@ fn filtered<S: Vector, const SCALE: usize, const PLANES: usize>(
                 let odd = s.splat32(Window::<SCALE>::ODD[$i]);
                 for plane in 0..PLANES {
                     let words = s.load(planes[plane], 2 * $i);
-                    sums[plane][0] = s.dot(sums[plane][0], words, even);
-                    sums[plane][1] = s.dot(sums[plane][1], words, odd);
+                    sums[plane][0] = s.dot_pinned(sums[plane][0], words, even);
+                    sums[plane][1] = s.dot_pinned(sums[plane][1], words, odd);
                 }
+                meanwhile.after(s, $i, Window::<SCALE>::PAIRS);
             }
         )*};
     }
@@ -117,17 +150,15 @@ fn turn<S: Vector, const SCALE: usize>(
     let bias = s.splat32(i32::MIN);
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
+    let sharing = Sharing { before: &mut *before, first: 0, gain_limit };
     let [mean_ref, mean_dis, high, low] =
-        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded]);
-    before.share(s, 0, gain_limit);
+        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded], sharing);
     store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
-    before.share(s, 1, gain_limit);
+    let sharing = Sharing { before, first: 2, gain_limit };
     let [high, low, both_high, both_low] =
-        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded]);
-    before.share(s, 2, gain_limit);
+        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded], sharing);
     store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
     store_central(s, [both_high, both_low], mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
-    before.share(s, 3, gain_limit);
 }
 
 /// The same without the sharing, which is done later, and with more planes at a time: with few registers, doing two things
@@ -138,10 +169,10 @@ fn moments_of<S: Vector, const SCALE: usize>(s: S, planes: [&[i16]; 8], out: &mu
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
     let [mean_ref, mean_dis, high, low] =
-        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded]);
+        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded], ());
     store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
     let [high, low, both_high, both_low] =
-        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded]);
+        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded], ());
     store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
     store_central(s, [both_high, both_low], mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
 }

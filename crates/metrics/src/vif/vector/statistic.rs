@@ -91,12 +91,12 @@ impl Before<'_> {
     #[inline(always)]
     pub fn share<S: Vector>(&mut self, s: S, quarter: usize, gain_limit: f64) {
         let at = quarter * S::LANES / 2;
-        let variance = s.load_half(self.moments, at);
-        let other = s.load_half(self.moments, S::WORDS + at);
-        let covariance = s.load_half(self.moments, 2 * S::WORDS + at);
+        let variance = s.pin_half(s.load_half(self.moments, at));
+        let other = s.pin_half(s.load_half(self.moments, S::WORDS + at));
+        let covariance = s.pin_half(s.load_half(self.moments, 2 * S::WORDS + at));
         let (noise, signal) = s.regress(variance, other, covariance, EPSILON, gain_limit);
-        s.store_half(self.shares, at, noise);
-        s.store_half(self.shares, S::WORDS + at, signal);
+        s.store_half(self.shares, at, s.pin_half(noise));
+        s.store_half(self.shares, S::WORDS + at, s.pin_half(signal));
     }
 }
 
@@ -121,8 +121,12 @@ pub fn add_row<S: Vector>(s: S, pixels: &Pixels, width: usize, sums: &mut VifSum
     let moments = pixels.moments.chunks_exact(3 * S::WORDS);
     let shares = pixels.shares.chunks_exact(2 * S::WORDS);
     for (moments, shares) in moments.zip(shares).skip(LAG).take(blocks) {
-        tally.add(s, moments, shares, 0);
-        tally.add(s, moments, shares, 1);
+        if S::MANY_REGISTERS {
+            tally.add::<2, 6>(s, moments, shares, 0);
+        } else {
+            tally.add::<1, 3>(s, moments, shares, 0);
+            tally.add::<1, 3>(s, moments, shares, 1);
+        }
     }
     tally.finish(s, blocks, width, sums);
 }
@@ -147,32 +151,50 @@ impl<S: Vector> Tally<S> {
         Self { log: Log::new(s), num: [zero; 2], den: [zero; 2], flat: zero, flat_variance: zero }
     }
 
-    /// Adds half a block. Where a pixel has nothing to add, logarithms are taken of numbers that cancel.
+    /// Adds one half of a block or both. Where a pixel has nothing to add, logarithms are taken of numbers that cancel.
     #[inline(always)]
-    fn add(&mut self, s: S, moments: &[i32], shares: &[i32], half: usize) {
-        let at = half * S::LANES;
+    fn add<const HALVES: usize, const LOGS: usize>(
+        &mut self,
+        s: S,
+        moments: &[i32],
+        shares: &[i32],
+        first: usize,
+    ) {
         let (zero, floor) = (s.zero(), s.splat32(SIGMA_NSQ));
-        let variance_ref = s.load(moments, at);
-        let variance_dis = s.load(moments, S::WORDS + at);
-        let covariance = s.load(moments, 2 * S::WORDS + at);
-
-        let flat = s.greater32(floor, variance_ref);
-        // Most blocks have none.
-        if s.is_any(flat) {
-            self.flat = s.add_where(self.flat, flat, s.splat32(1));
-            self.flat_variance = s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
+        let mut floats = [zero; LOGS];
+        let mut lowest = s.splat32(i32::MAX);
+        for half in 0..HALVES {
+            let at = (first + half) * S::LANES;
+            let variance_ref = s.load(moments, at);
+            let variance_dis = s.load(moments, S::WORDS + at);
+            let covariance = s.load(moments, 2 * S::WORDS + at);
+            lowest = s.min32(lowest, variance_ref);
+            let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
+            let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
+            let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
+            let signal = s.load(shares, S::WORDS + at);
+            floats[3 * half] = s.pin(s.leading_bits(s.add_where(floor, textured, variance_ref)));
+            floats[3 * half + 1] = s.pin(s.leading_bits(s.add_where(noise, related, signal)));
+            floats[3 * half + 2] = s.pin(s.leading_bits(noise));
         }
-        let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
-        let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
-
-        let den = s.leading_bits(s.add_where(floor, textured, variance_ref));
-        let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
-        let num = s.leading_bits(s.add_where(noise, related, s.load(shares, S::WORDS + at)));
-        let noise = s.leading_bits(noise);
-        let (den, num, noise) = (self.log.parts(s, den), self.log.parts(s, num), self.log.parts(s, noise));
-        for part in 0..2 {
-            self.den[part] = s.add32(self.den[part], den[part]);
-            self.num[part] = s.add32(self.num[part], s.sub32(num[part], noise[part]));
+        let logs = self.log.parts(s, floats);
+        for half in 0..HALVES {
+            for part in 0..2 {
+                let logs = &logs[part][3 * half..];
+                self.den[part] = s.add32(self.den[part], logs[0]);
+                self.num[part] = s.add32(self.num[part], s.sub32(logs[1], logs[2]));
+            }
+        }
+        // Most blocks have none.
+        if s.is_any(s.greater32(floor, lowest)) {
+            for half in 0..HALVES {
+                let at = (first + half) * S::LANES;
+                let flat = s.greater32(floor, s.load(moments, at));
+                let variance_dis = s.load(moments, S::WORDS + at);
+                self.flat = s.add_where(self.flat, flat, s.splat32(1));
+                self.flat_variance =
+                    s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
+            }
         }
     }
 
