@@ -114,7 +114,8 @@ impl Kind for Bytes {
     ) -> Four<S> {
         let plane = at + (2 + WHICH) * S::WORDS;
         if WHICH == 2 {
-            return plain::<S, SCALE>(s, pairs, plane, s.zero());
+            let [sums] = plain::<S, SCALE, 1>(s, pairs, [plane], [s.zero()]);
+            return sums;
         }
         // The means' sums have been rounded.
         let mut sums = symmetric::<S, 1>(s, pairs, plane, s.splat32(-(1 << 15)));
@@ -245,7 +246,8 @@ impl Kind for Full {
 
     #[inline(always)]
     fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        plain::<S, SCALE>(s, pairs, at, self.thin_start(s))
+        let [sums] = plain::<S, SCALE, 1>(s, pairs, [at], [self.thin_start(s)]);
+        sums
     }
 
     #[inline(always)]
@@ -272,9 +274,9 @@ impl Kind for Full {
         _means: &[Four<S>; 2],
     ) -> Four<S> {
         let plane = at + (2 + 2 * WHICH) * S::WORDS;
-        let high = plain::<S, SCALE>(s, pairs, plane, s.zero());
         // The low words' bias is put back, and half is added: what is left above them is a carry into the high words.
-        let low = plain::<S, SCALE>(s, pairs, plane + S::WORDS, s.splat32(i32::MIN + (1 << 15)));
+        let start = [s.zero(), s.splat32(i32::MIN + (1 << 15))];
+        let [high, low] = plain::<S, SCALE, 2>(s, pairs, [plane, plane + S::WORDS], start);
         let mut sums = high;
         for row in 0..4 {
             sums[row] = s.add32(high[row], s.shr32(low[row], 16));

@@ -163,30 +163,45 @@ pub fn symmetric<S: Vector, const FACTOR: i32>(s: S, pairs: &Pairs<'_>, at: usiz
     sums
 }
 
-/// Any scale's window over four rows, pair by pair.
+/// Any scale's window over four rows, pair by pair, at some planes of a block: they share what is loaded of the taps, and have
+/// more sums under way than one alone.
 #[inline(always)]
-pub fn plain<S: Vector, const SCALE: usize>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -> Four<S> {
-    let mut sums = [start; 4];
+pub fn plain<S: Vector, const SCALE: usize, const PLANES: usize>(
+    s: S,
+    pairs: &Pairs<'_>,
+    at: [usize; PLANES],
+    start: [S::Int; PLANES],
+) -> [Four<S>; PLANES] {
+    let mut sums = [[start[0]; 4]; PLANES];
     let last = Window::<SCALE>::PAIRS;
-    let pair = s.load(pairs[0], at);
-    sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[0]));
-    sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[0]));
+    for plane in 0..PLANES {
+        let pair = s.load(pairs[0], at[plane]);
+        sums[plane] = [start[plane]; 4];
+        sums[plane][0] = s.dot(sums[plane][0], pair, s.splat32(Window::<SCALE>::EVEN[0]));
+        sums[plane][1] = s.dot(sums[plane][1], pair, s.splat32(Window::<SCALE>::ODD[0]));
+    }
     // Without conditions, so that the compiler unrolls it.
     for i in 1..last {
-        let pair = s.load(pairs[i], at);
-        sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[i]));
-        sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[i]));
-        sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[i - 1]));
-        sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[i - 1]));
+        for plane in 0..PLANES {
+            let pair = s.load(pairs[i], at[plane]);
+            let sums = &mut sums[plane];
+            sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[i]));
+            sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[i]));
+            sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[i - 1]));
+            sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[i - 1]));
+        }
     }
-    let pair = s.load(pairs[last], at);
-    sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[last - 1]));
-    sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[last - 1]));
-    if let Some(half) = Window::<SCALE>::HALF_CENTRE {
-        for second in 0..2 {
-            let pair = s.load(pairs[Window::<SCALE>::REACH + second], at);
-            sums[2 * second] = s.dot(sums[2 * second], pair, s.splat32(two_words(half, 0)));
-            sums[2 * second + 1] = s.dot(sums[2 * second + 1], pair, s.splat32(two_words(0, half)));
+    for plane in 0..PLANES {
+        let pair = s.load(pairs[last], at[plane]);
+        let sums = &mut sums[plane];
+        sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[last - 1]));
+        sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[last - 1]));
+        if let Some(half) = Window::<SCALE>::HALF_CENTRE {
+            for second in 0..2 {
+                let pair = s.load(pairs[Window::<SCALE>::REACH + second], at[plane]);
+                sums[2 * second] = s.dot(sums[2 * second], pair, s.splat32(two_words(half, 0)));
+                sums[2 * second + 1] = s.dot(sums[2 * second + 1], pair, s.splat32(two_words(0, half)));
+            }
         }
     }
     sums
