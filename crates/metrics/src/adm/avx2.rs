@@ -94,6 +94,7 @@ fn grown(a: __m256i, gain: f64) -> __m256i {
 
 impl AdmVector for Avx2 {
     const SHIFT_BIAS: i64 = i64::MIN;
+    const DOTS: bool = false;
 
     operations! {
         splat64(value: i64) -> __m256i { _mm256_set1_epi64x(value) }

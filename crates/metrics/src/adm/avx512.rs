@@ -93,6 +93,7 @@ fn grown(a: __m512i, gain: f64) -> __m512i {
 
 impl AdmVector for Avx512 {
     const SHIFT_BIAS: i64 = 0;
+    const DOTS: bool = true;
 
     operations! {
         splat64(value: i64) -> __m512i { _mm512_set1_epi64(value) }

@@ -91,6 +91,7 @@ fn grown(a: Int, gain: f64) -> Int {
 
 impl AdmVector for Neon {
     const SHIFT_BIAS: i64 = 0;
+    const DOTS: bool = false;
 
     operations! {
         splat64(value: i64) -> Int { from_quads(vdupq_n_s64(value)) }

@@ -18,6 +18,8 @@ pub trait AdmVector: Vector {
     /// What [`shift64`](Self::shift64) wants added before: nothing, or 2^63 where the level can only shift unsigned
     /// numbers. The results are then larger by that bias, shifted.
     const SHIFT_BIAS: i64;
+    /// Whether [`add_products`](Self::add_products) is one operation.
+    const DOTS: bool;
 
     fn splat64(self, value: i64) -> Self::Int;
     /// `a` where the mask's bits are set, else `b`.
