@@ -489,6 +489,7 @@ impl<'a> CsfRow<'a> {
         &mut self,
         v: V,
         weights: [V::Int; 3],
+        are_small: bool,
         bands: [V::Int; 3],
         as_signal: bool,
         as_mask: bool,
@@ -501,7 +502,7 @@ impl<'a> CsfRow<'a> {
             }
         }
         if as_mask {
-            let [spread, own] = thresholds(v, csf);
+            let [spread, own] = thresholds(v, csf, are_small);
             v.store(self.spread, at, spread);
             v.store(self.centre, at, v.sub32(own, spread));
         }
@@ -521,6 +522,7 @@ fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
 ) -> [u64; 3] {
     let weights = masking.weights();
     let weights = three!(|band| v.splat32(weights[band]));
+    let are_small = masking.sizes_fit();
     let rounding = masking.csf_den_rounding();
     let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
@@ -531,8 +533,8 @@ fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
         csf_den = three!(|band| add_csf_den(v, csf_den[band], v.and(v.abs32(o[band]), mask), rounding));
         let rest = restore::<V, GAIN>(v, decoupling, o, t);
         let more = three!(|band| v.sub32(t[band], rest[band]));
-        restored.store(v, weights, rest, true, AIM, at);
-        additive.store(v, weights, more, AIM, true, at);
+        restored.store(v, weights, are_small, rest, true, AIM, at);
+        additive.store(v, weights, are_small, more, AIM, true, at);
         at += V::LANES;
     }
     three!(|band| v.sum64(csf_den[band]) as u64)
@@ -652,14 +654,18 @@ fn same_direction_exactly<V: AdmVector>(
 #[inline(always)]
 fn csf<V: AdmVector>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
     let places = [values, v.odd(values)];
-    two!(|i| v.abs32(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
+    two!(|i| v.abs_even(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
 }
 
 /// A thirtieth and a fifteenth of sizes, summed over the bands.
 #[inline(always)]
-fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
+fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3], are_small: bool) -> [V::Int; 2] {
+    const FRACTIONS: [u32; 2] = [143_165_577, 286_331_153];
+    if V::ROUNDS_SUMS && are_small {
+        return two!(|i| v.rounded_sums(sizes, FRACTIONS[i], -3));
+    }
     let half = v.splat64(-(1 << 31));
-    let fractions = [v.splat32(143_165_577), v.splat32(286_331_153)];
+    let fractions = two!(|i| v.splat32(FRACTIONS[i] as i32));
     two!(|i| {
         // Each product's upper half counts; what the lower halves do is of no consequence.
         let sums = two!(|place| {
