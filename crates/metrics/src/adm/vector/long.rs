@@ -255,6 +255,8 @@ struct Columns {
 #[derive(Clone, Debug)]
 pub struct Rows {
     columns: [Columns; 2],
+    /// The restored and the additive image of the last row, by band.
+    images: [[Lines<i32>; 3]; 2],
     restored: CsfRows,
     additive: CsfRows,
 }
@@ -269,6 +271,7 @@ impl Rows {
         let len = columns.output + 3 * words;
         Self {
             columns: [columns_row.clone(), columns_row],
+            images: std::array::from_fn(|_| std::array::from_fn(|_| Lines::new(len))),
             restored: CsfRows::new(len),
             additive: CsfRows::new(len),
         }
@@ -388,13 +391,15 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         let restored = CsfRow::new(&mut self.rows.restored, y, front, len);
         let additive = CsfRow::new(&mut self.rows.additive, y, front, len);
         let (decoupling, masking, scored) = (self.decoupling, self.masking, &self.fixed.scored[..len]);
+        let images = self.rows.images.each_mut().map(|image| image.each_mut().map(|row| &mut row[..len]));
         let csf_den = v.run(
             #[inline(always)]
-            || {
-                decouple_row::<V, BITS, GAIN, AIM>(
-                    v, decoupling, masking, columns, scored, restored, additive,
-                )
-            },
+            || decouple_row::<V, BITS, GAIN>(v, decoupling, masking, columns, scored, images),
+        );
+        let images = two!(|i| self.rows.images[i].each_ref().map(|row| &row[..len]));
+        v.run(
+            #[inline(always)]
+            || csf_row::<V, AIM>(v, masking, images, restored, additive),
         );
         self.finish(y);
         csf_den
@@ -509,20 +514,16 @@ impl<'a> CsfRow<'a> {
     }
 }
 
-/// Decouples a row and applies the CSF. The sums of cubes are the reference's, over the scored columns.
+/// Decouples a row. The sums of cubes are the reference's, over the scored columns.
 #[inline(always)]
-fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
+fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     masking: &Long,
     columns: [[[&[i16]; 2]; 2]; 2],
     scored: &[i32],
-    mut restored: CsfRow,
-    mut additive: CsfRow,
+    [mut restored, mut additive]: [[&mut [i32]; 3]; 2],
 ) -> [u64; 3] {
-    let weights = masking.weights();
-    let weights = three!(|band| v.splat32(weights[band]));
-    let are_small = masking.sizes_fit();
     let rounding = masking.csf_den_rounding();
     let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
@@ -532,12 +533,34 @@ fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
         let mask = v.load(scored, at);
         csf_den = three!(|band| add_csf_den(v, csf_den[band], v.and(v.abs32(o[band]), mask), rounding));
         let rest = restore::<V, GAIN>(v, decoupling, o, t);
-        let more = three!(|band| v.sub32(t[band], rest[band]));
+        for band in 0..3 {
+            v.store(restored[band], at, rest[band]);
+            v.store(additive[band], at, v.sub32(t[band], rest[band]));
+        }
+        at += V::LANES;
+    }
+    three!(|band| v.sum64(csf_den[band]) as u64)
+}
+
+/// Applies the CSF to both images.
+#[inline(always)]
+fn csf_row<V: AdmVector, const AIM: bool>(
+    v: V,
+    masking: &Long,
+    images: [[&[i32]; 3]; 2],
+    mut restored: CsfRow,
+    mut additive: CsfRow,
+) {
+    let weights = masking.weights();
+    let weights = three!(|band| v.splat32(weights[band]));
+    let are_small = masking.sizes_fit();
+    let (len, mut at) = (restored.centre.len(), 0);
+    while at < len {
+        let [rest, more] = two!(|i| three!(|band| v.load(images[i][band], at)));
         restored.store(v, weights, are_small, rest, true, AIM, at);
         additive.store(v, weights, are_small, more, AIM, true, at);
         at += V::LANES;
     }
-    three!(|band| v.sum64(csf_den[band]) as u64)
 }
 
 /// The three detail bands of a picture from the samples at `at` on.
