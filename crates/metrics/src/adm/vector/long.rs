@@ -29,13 +29,16 @@
 //! is closer than 2^-18 is compared again exactly.
 //!
 //! *CSF.* A weight times a coefficient is a 64-bit product of even lanes; odd lanes are moved there first. Only the upper
-//! half counts of what becomes a threshold, so that the sums over bands are taken in 32 bits.
+//! half counts of what becomes a threshold, so that the sums over bands are taken in 32 bits. With AVX-512 they are sums of
+//! doubles instead: libvmaf's `(f·s - 2^31) >> 32` is `f·s / 2^32` rounded to the nearest, less 1, and as `f` is odd and `s`
+//! below 2^31, it never is a half ([`AdmVector::rounded_sums`]).
 //!
 //! # Registers
 //!
 //! [`decouple_row`] needs six bands of two dot products each, three sums and the taps. The bands of one picture are
-//! computed after those of the other, and the restored band is stored before the additive one is weighted, which keeps the
-//! peak below the 32 registers of AVX-512 and NEON; AVX2 spills a few of its constants.
+//! computed after those of the other, which keeps the peak below the 32 registers of AVX-512 and NEON; AVX2 spills a few of
+//! its constants. The CSF has a loop of its own ([`csf_row`]): processors look a few hundred operations ahead, and in one loop
+//! with the division, whose chain is long, they would not see the next columns.
 
 use super::short::{add_rounded_cubes, dots, taps, unbiased};
 use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
@@ -522,7 +525,7 @@ fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8>(
     masking: &Long,
     columns: [[[&[i16]; 2]; 2]; 2],
     scored: &[i32],
-    [mut restored, mut additive]: [[&mut [i32]; 3]; 2],
+    [restored, additive]: [[&mut [i32]; 3]; 2],
 ) -> [u64; 3] {
     let rounding = masking.csf_den_rounding();
     let mut csf_den = [v.splat64(0); 3];

@@ -101,9 +101,9 @@ pub trait AdmVector: Vector {
     /// if the first product is from 0 to 1; beyond that something on the same side of 0 or `o`. `|t|` and `|o|` must be
     /// at most 2^31 - 2^16. Undefined where `o` is zero.
     fn share(self, t: Self::Int, reciprocal: Self::Float, o: Self::Int) -> Self::Int;
-    /// `start` and the products of a 64-bit factor in units of 2^-32 with the three even lanes at each place, unsigned and below 2^31, each product
-    /// rounded to an integer: the lower halves of both places, merged. A factor must be odd, so that there are no halves to
-    /// round.
+    /// `start` and the products of `factor`, in units of 2^-32, with the even lanes of three bands, each rounded to the
+    /// nearest integer: for both places, merged. Lanes are unsigned and below 2^31, odd lanes zero, and the factor is odd,
+    /// so that there are no halves.
     fn rounded_sums(self, sizes: [[Self::Int; 2]; 3], factor: u32, start: i32) -> Self::Int {
         let _ = (sizes, factor, start);
         self.splat32(0)

@@ -27,7 +27,7 @@
 //! a half and its rounding a half at most; less than a whole unit, times |o| · 2^-15, is less than a half, so the second
 //! rounding gives back `t`. Hence `r` is `t` held between 0 and `o`: no division. In the same direction, `o` may grow by
 //! the gain limit first. Larger coefficients, which only extreme contrast has, go through the scalar kernel
-//! ([`restore_large`]).
+//! ([`restore_largest`]).
 //!
 //! *Direction.* The two pictures have the same direction if (o·t)² ≥ cos²(1°) · |o|² · |t|². The comparison is made in
 //! single precision with a margin of 2^-20, wider than its errors of 2^-22; what falls within it is compared again in
@@ -35,10 +35,15 @@
 //!
 //! *CSF and thresholds.* `(4369 x + 2^11) >> 12` is `(34952 x + 2^14) >> 15`. As a signed word 34952 is -30584, which lacks
 //! 2^16: that makes `2 x` after the shift. So one `pmulhrsw` and two additions are enough; 8738 and the weights from 2^15
-//! on go the same way. The one size that a signed word does not hold, 2^15, is left to the scalar kernel
-//! ([`exact_thresholds`]).
+//! on go the same way. Sizes up to [`LARGEST_USUAL`] have sums over the three bands that are words, so that only the sums
+//! become double words. Larger ones do each by itself ([`large_thresholds`]), and the one size that a signed word does not
+//! hold, 2^15, is left to the scalar kernel ([`exact_thresholds`]).
 //!
-//! *Cubes.* Squares and cubes are 64-bit products of 32-bit lanes, even and odd ones apart, and wrap where libvmaf's do.
+//! *The reference's cubes.* `s² = 2^15 h + l`, where `h` is rounded (`pmulhrsw`) and `l` from -2^14 to 2^14. Two dot products
+//! of words sum up `s h` and `s l`; with sizes up to [`LARGEST_USUAL`] it takes [`CUBES`] steps until 32 bits could be too
+//! few. Larger sizes are added as 64-bit products ([`add_large_cubes`]).
+//!
+//! *Cubes above the threshold.* Squares and cubes are 64-bit products of 32-bit lanes, even and odd ones apart, and wrap where libvmaf's do.
 //! AVX2 has no arithmetic shift of 64-bit numbers: a bias of 2^63 makes them unsigned, and [`unbiased`] takes it off the
 //! sum again.
 //!
@@ -48,7 +53,7 @@
 //! odd places. Words then become lanes by a mask and a shift, without changing places. Scratch rows are longer than what is
 //! read of them, and columns behind the last are masked out of the sums.
 //!
-//! [`decouple_row`] holds six bands, three sums of cubes and the taps, 13 registers, before decoupling needs any; on AVX2
+//! [`decouple_row`] holds six bands, three pairs of sums of cubes and the taps, 16 registers, before decoupling needs any; on AVX2
 //! the compiler reads taps and constants from memory instead, which costs nothing next to `pmaddwd`. What is decided for a
 //! whole run (the kind of gain limit, whether AIM is computed) is a constant of the function, so that no register or branch
 //! is spent on it.
@@ -315,10 +320,17 @@ impl<V: AdmVector, S: Source> scale::Steps for Steps<'_, V, S> {
         let len = self.columns.scored.len().next_multiple_of(V::WORDS);
         let (v, kernel, rows_of) = (self.lanes, &self.kernel, &self.rows);
         let (restored, additive, inside) = (&rows_of.restored, &rows_of.additive, &rows_of.inside);
+        let is_narrow = kernel.masking.weights()[0] < 1 << 15;
         let mask = |signal, mask| {
+            if V::DOTS && is_narrow {
+                return v.run(
+                    #[inline(always)]
+                    || contrast_masked_row::<V, true>(v, kernel, signal, mask, inside, rows, len),
+                );
+            }
             v.run(
                 #[inline(always)]
-                || contrast_masked_row(v, kernel, signal, mask, inside, rows, len),
+                || contrast_masked_row::<V, false>(v, kernel, signal, mask, inside, rows, len),
             )
         };
         Masked {
@@ -429,7 +441,7 @@ fn decouple_row<V: AdmVector, const GAIN: u8, const AIM: bool>(
         let largest = v.max16(v.max16(sizes[0], sizes[1]), sizes[2]);
         let rest = if v.any_negative16(v.add16(largest, v.splat16(i16::MAX - LARGEST_USUAL))) {
             add_large_cubes(v, &mut csf_den, scored);
-            restore_large(v, kernel.decoupling, o, t)
+            restore_large::<V, GAIN>(v, kernel.decoupling, o, t, largest)
         } else {
             cubes = three!(|band| add_cubes(v, cubes[band], scored[band]));
             restore::<V, GAIN>(v, kernel.decoupling, o, t)
@@ -630,9 +642,36 @@ fn same_direction_exactly<V: AdmVector>(
     v.load(&same, 0)
 }
 
+/// The restored image where coefficients are larger than [`LARGEST_USUAL`].
 #[cold]
 #[inline(never)]
-fn restore_large<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> [V::Int; 3] {
+fn restore_large<V: AdmVector, const GAIN: u8>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+    largest: V::Int,
+) -> [V::Int; 3] {
+    v.run(
+        #[inline(always)]
+        || {
+            if v.any_negative16(v.add16(largest, largest)) {
+                return restore_largest(v, decoupling, o, t);
+            }
+            restore::<V, GAIN>(v, decoupling, o, t)
+        },
+    )
+}
+
+/// The same from 2^14 on.
+#[cold]
+#[inline(never)]
+fn restore_largest<V: AdmVector>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+) -> [V::Int; 3] {
     let wide = |bands: [V::Int; 3]| bands.map(|band| unload(v, band).map(i32::from));
     let (o, t) = (wide(o), wide(t));
     let (mut restored, mut additive) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
@@ -739,9 +778,9 @@ fn exact_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> 
     })
 }
 
-/// The sums of cubes above the threshold of a row that has all its neighbours.
+/// The sums of cubes above the threshold of a row that has all its neighbours. `NARROW`: straight weights are signed words.
 #[inline(always)]
-fn contrast_masked_row<V: AdmVector>(
+fn contrast_masked_row<V: AdmVector, const NARROW: bool>(
     v: V,
     kernel: &Kernel,
     signal: &CsfRows,
@@ -765,7 +804,9 @@ fn contrast_masked_row<V: AdmVector>(
         let diagonal = two!(|place| v.shl32(straight[place], LIFT[2] - LIFT[0]));
         sums = three!(|band| {
             let thresholds = if band == 2 { diagonal } else { straight };
-            let [even, odd] = magnitudes_less(v, v.load(sizes[band], at + 1), weights[band], thresholds);
+            let is_narrow = NARROW && band < 2;
+            let [even, odd] =
+                magnitudes_less(v, v.load(sizes[band], at + 1), weights[band], is_narrow, thresholds);
             let (even, odd) = (v.max32(even, v.splat32(0)), v.max32(odd, v.splat32(0)));
             let sum = add_rounded_cubes(v, sums[band], even, rounding[band]);
             add_rounded_cubes(v, sum, odd, rounding[band])
@@ -777,7 +818,17 @@ fn contrast_masked_row<V: AdmVector>(
 
 /// The magnitudes of sizes at even and at odd places, with (negative) thresholds added.
 #[inline(always)]
-fn magnitudes_less<V: AdmVector>(v: V, sizes: V::Int, weight: u16, thresholds: [V::Int; 2]) -> [V::Int; 2] {
+fn magnitudes_less<V: AdmVector>(
+    v: V,
+    sizes: V::Int,
+    weight: u16,
+    is_narrow: bool,
+    thresholds: [V::Int; 2],
+) -> [V::Int; 2] {
+    if V::DOTS && is_narrow {
+        let weight = i32::from(weight);
+        return two!(|place| v.add_products(thresholds[place], sizes, v.splat32(weight << (16 * place))));
+    }
     if V::DOTS {
         // The weight is an unsigned word, factors are signed ones.
         let [half, rest] = [weight / 2, weight.div_ceil(2)].map(i32::from);
