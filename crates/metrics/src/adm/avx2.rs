@@ -94,6 +94,8 @@ fn grown(a: __m256i, gain: f64) -> __m256i {
 
 impl AdmVector for Avx2 {
     const SHIFT_BIAS: i64 = i64::MIN;
+    const DOTS: bool = false;
+    const ROUNDS_SUMS: bool = false;
 
     operations! {
         splat64(value: i64) -> __m256i { _mm256_set1_epi64x(value) }
@@ -123,6 +125,7 @@ impl AdmVector for Avx2 {
         shift64(a: __m256i, count: u32) -> __m256i {
             _mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(count)))
         }
+        abs_even(a: __m256i) -> __m256i { _mm256_abs_epi32(a) }
         odd(a: __m256i) -> __m256i { _mm256_shuffle_epi32::<0b11_11_01_01>(a) }
         merge_low(even: __m256i, odd: __m256i) -> __m256i {
             _mm256_blend_epi32::<0b10101010>(even, _mm256_shuffle_epi32::<0b10_10_00_00>(odd))

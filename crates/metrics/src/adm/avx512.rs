@@ -91,8 +91,26 @@ fn grown(a: __m512i, gain: f64) -> __m512i {
     _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
 }
 
+/// The sum is kept in the lower bits of a number between 2^52 and 2^53, whose last bit is worth one: adding a product to it
+/// rounds the product.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn rounded_sums(sizes: [[__m512i; 2]; 3], factor: u32, start: i32) -> __m512i {
+    let factor = _mm512_set1_pd(f64::from(factor) / 4_294_967_296.0);
+    let mut sums = [_mm512_set1_pd((3u64 << 51) as f64 + f64::from(start)); 2];
+    for band in sizes {
+        for place in 0..2 {
+            sums[place] = _mm512_fmadd_pd(_mm512_cvtepi64_pd(band[place]), factor, sums[place]);
+        }
+    }
+    let [even, odd] = [_mm512_castpd_si512(sums[0]), _mm512_castpd_si512(sums[1])];
+    _mm512_mask_shuffle_epi32::<0b10_10_00_00>(even, 0xaaaa, odd)
+}
+
 impl AdmVector for Avx512 {
     const SHIFT_BIAS: i64 = 0;
+    const DOTS: bool = true;
+    const ROUNDS_SUMS: bool = true;
 
     operations! {
         splat64(value: i64) -> __m512i { _mm512_set1_epi64(value) }
@@ -125,6 +143,10 @@ impl AdmVector for Avx512 {
         }
         merge_high(even: __m512i, odd: __m512i) -> __m512i {
             _mm512_mask_shuffle_epi32::<0b11_11_01_01>(odd, 0x5555, even)
+        }
+        abs_even(a: __m512i) -> __m512i { _mm512_maskz_abs_epi32(0x5555, a) }
+        rounded_sums(sizes: [[__m512i; 2]; 3], factor: u32, start: i32) -> __m512i {
+            rounded_sums(sizes, factor, start)
         }
         to_float(a: __m512i) -> __m512 { _mm512_cvtepi32_ps(a) }
         mul_float(a: __m512, b: __m512) -> __m512 { _mm512_mul_ps(a, b) }

@@ -262,6 +262,11 @@ impl Long {
         self.weights.iter().all(|weight| i32::try_from(*weight).is_ok())
     }
 
+    /// Whether no size after the CSF wraps, whatever the coefficient: weights are below a sixteenth.
+    pub fn sizes_fit(&self) -> bool {
+        self.weights.iter().all(|weight| *weight < 1 << 28)
+    }
+
     #[inline(always)]
     fn magnitude(&self, band: usize, value: i32) -> i32 {
         let weighted = self.weights[band].wrapping_mul(i64::from(value)).wrapping_add(1 << 27) >> 28;

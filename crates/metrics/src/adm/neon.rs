@@ -91,6 +91,8 @@ fn grown(a: Int, gain: f64) -> Int {
 
 impl AdmVector for Neon {
     const SHIFT_BIAS: i64 = 0;
+    const DOTS: bool = false;
+    const ROUNDS_SUMS: bool = false;
 
     operations! {
         splat64(value: i64) -> Int { from_quads(vdupq_n_s64(value)) }
@@ -118,6 +120,7 @@ impl AdmVector for Neon {
             from_unsigned_quads(vshlq_u64(unsigned_quads(a), vdupq_n_s64(-i64::from(count))))
         }
         shift64(a: Int, count: u32) -> Int { from_quads(vshlq_s64(quads(a), vdupq_n_s64(-i64::from(count)))) }
+        abs_even(a: Int) -> Int { vabsq_s32(a) }
         odd(a: Int) -> Int { vrev64q_s32(a) }
         merge_low(even: Int, odd: Int) -> Int { vtrn1q_s32(even, odd) }
         merge_high(even: Int, odd: Int) -> Int { vtrn2q_s32(even, odd) }

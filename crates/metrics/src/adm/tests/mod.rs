@@ -33,6 +33,9 @@ enum Content {
     Noise,
     /// Black and white at random: the largest coefficients there are.
     Extremes,
+    /// Columns by turns darker and brighter, so that most coefficients are just below the largest usual ones of the vector
+    /// kernels.
+    Stripes,
     /// Almost nothing: black with a few steps of one.
     NearBlack,
     /// Almost white.
@@ -52,6 +55,10 @@ fn pair(content: Content, width: usize, height: usize, bits: u32, seed: u64) -> 
             }
             Content::Noise => [a & peak, b & peak],
             Content::Extremes => [a % 2 * peak, b % 2 * peak],
+            Content::Stripes => {
+                let step = if x % 2 == 0 { 64 } else { 191 };
+                [step * peak / 255, (step + b % 9 - 4) * peak / 255]
+            }
             Content::NearBlack => [a % 3, b % 2],
             Content::NearWhite => [peak - a % 2, peak - b % 3],
         };
@@ -104,8 +111,14 @@ fn compare(level: Level, content: Content, width: usize, height: usize, bits: u8
     }
 }
 
-const CONTENTS: [Content; 5] =
-    [Content::Texture, Content::Noise, Content::Extremes, Content::NearBlack, Content::NearWhite];
+const CONTENTS: [Content; 6] = [
+    Content::Texture,
+    Content::Noise,
+    Content::Extremes,
+    Content::Stripes,
+    Content::NearBlack,
+    Content::NearWhite,
+];
 
 level_tests! {
     fn rows_are_the_naive_truth_for_all_contents_and_depths(level) {
@@ -127,6 +140,10 @@ level_tests! {
             compare(level, Content::Noise, width, 33, 8, "");
         }
         compare(level, Content::Noise, 300, 33, 8, "");
+        // Rows long enough for every sum to be widened on the way.
+        for content in CONTENTS {
+            compare(level, content, 1700, 33, 8, "");
+        }
         compare(level, Content::Noise, 33, 300, 10, "");
     }
 
@@ -136,6 +153,7 @@ level_tests! {
             "adm_enhn_gain_limit=1.2",
             "adm_csf_mode=2:adm_norm_view_dist=5",
             "adm_csf_mode=3",
+            "adm_csf_mode=2:adm_enhn_gain_limit=1",
             "adm_norm_view_dist=7.7:adm_ref_display_height=2000",
         ] {
             compare(level, Content::Texture, 70, 50, 8, options);

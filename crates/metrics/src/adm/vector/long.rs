@@ -29,13 +29,16 @@
 //! is closer than 2^-18 is compared again exactly.
 //!
 //! *CSF.* A weight times a coefficient is a 64-bit product of even lanes; odd lanes are moved there first. Only the upper
-//! half counts of what becomes a threshold, so that the sums over bands are taken in 32 bits.
+//! half counts of what becomes a threshold, so that the sums over bands are taken in 32 bits. With AVX-512 they are sums of
+//! doubles instead: libvmaf's `(f·s - 2^31) >> 32` is `f·s / 2^32` rounded to the nearest, less 1, and as `f` is odd and `s`
+//! below 2^31, it never is a half ([`AdmVector::rounded_sums`]).
 //!
 //! # Registers
 //!
 //! [`decouple_row`] needs six bands of two dot products each, three sums and the taps. The bands of one picture are
-//! computed after those of the other, and the restored band is stored before the additive one is weighted, which keeps the
-//! peak below the 32 registers of AVX-512 and NEON; AVX2 spills a few of its constants.
+//! computed after those of the other, which keeps the peak below the 32 registers of AVX-512 and NEON; AVX2 spills a few of
+//! its constants. The CSF has a loop of its own ([`csf_row`]): processors look a few hundred operations ahead, and in one loop
+//! with the division, whose chain is long, they would not see the next columns.
 
 use super::short::{add_rounded_cubes, dots, taps, unbiased};
 use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
@@ -255,6 +258,8 @@ struct Columns {
 #[derive(Clone, Debug)]
 pub struct Rows {
     columns: [Columns; 2],
+    /// The restored and the additive image of the last row, by band.
+    images: [[Lines<i32>; 3]; 2],
     restored: CsfRows,
     additive: CsfRows,
 }
@@ -269,6 +274,7 @@ impl Rows {
         let len = columns.output + 3 * words;
         Self {
             columns: [columns_row.clone(), columns_row],
+            images: std::array::from_fn(|_| std::array::from_fn(|_| Lines::new(len))),
             restored: CsfRows::new(len),
             additive: CsfRows::new(len),
         }
@@ -388,13 +394,15 @@ impl<'a, V: AdmVector, I: Input, const BITS: u32> Steps<'a, V, I, BITS> {
         let restored = CsfRow::new(&mut self.rows.restored, y, front, len);
         let additive = CsfRow::new(&mut self.rows.additive, y, front, len);
         let (decoupling, masking, scored) = (self.decoupling, self.masking, &self.fixed.scored[..len]);
+        let images = self.rows.images.each_mut().map(|image| image.each_mut().map(|row| &mut row[..len]));
         let csf_den = v.run(
             #[inline(always)]
-            || {
-                decouple_row::<V, BITS, GAIN, AIM>(
-                    v, decoupling, masking, columns, scored, restored, additive,
-                )
-            },
+            || decouple_row::<V, BITS, GAIN>(v, decoupling, masking, columns, scored, images),
+        );
+        let images = two!(|i| self.rows.images[i].each_ref().map(|row| &row[..len]));
+        v.run(
+            #[inline(always)]
+            || csf_row::<V, AIM>(v, masking, images, restored, additive),
         );
         self.finish(y);
         csf_den
@@ -489,6 +497,7 @@ impl<'a> CsfRow<'a> {
         &mut self,
         v: V,
         weights: [V::Int; 3],
+        are_small: bool,
         bands: [V::Int; 3],
         as_signal: bool,
         as_mask: bool,
@@ -501,26 +510,23 @@ impl<'a> CsfRow<'a> {
             }
         }
         if as_mask {
-            let [spread, own] = thresholds(v, csf);
+            let [spread, own] = thresholds(v, csf, are_small);
             v.store(self.spread, at, spread);
             v.store(self.centre, at, v.sub32(own, spread));
         }
     }
 }
 
-/// Decouples a row and applies the CSF. The sums of cubes are the reference's, over the scored columns.
+/// Decouples a row. The sums of cubes are the reference's, over the scored columns.
 #[inline(always)]
-fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
+fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8>(
     v: V,
     decoupling: &Decoupling,
     masking: &Long,
     columns: [[[&[i16]; 2]; 2]; 2],
     scored: &[i32],
-    mut restored: CsfRow,
-    mut additive: CsfRow,
+    [restored, additive]: [[&mut [i32]; 3]; 2],
 ) -> [u64; 3] {
-    let weights = masking.weights();
-    let weights = three!(|band| v.splat32(weights[band]));
     let rounding = masking.csf_den_rounding();
     let mut csf_den = [v.splat64(0); 3];
     let mut at = 0;
@@ -530,12 +536,34 @@ fn decouple_row<V: AdmVector, const BITS: u32, const GAIN: u8, const AIM: bool>(
         let mask = v.load(scored, at);
         csf_den = three!(|band| add_csf_den(v, csf_den[band], v.and(v.abs32(o[band]), mask), rounding));
         let rest = restore::<V, GAIN>(v, decoupling, o, t);
-        let more = three!(|band| v.sub32(t[band], rest[band]));
-        restored.store(v, weights, rest, true, AIM, at);
-        additive.store(v, weights, more, AIM, true, at);
+        for band in 0..3 {
+            v.store(restored[band], at, rest[band]);
+            v.store(additive[band], at, v.sub32(t[band], rest[band]));
+        }
         at += V::LANES;
     }
     three!(|band| v.sum64(csf_den[band]) as u64)
+}
+
+/// Applies the CSF to both images.
+#[inline(always)]
+fn csf_row<V: AdmVector, const AIM: bool>(
+    v: V,
+    masking: &Long,
+    images: [[&[i32]; 3]; 2],
+    mut restored: CsfRow,
+    mut additive: CsfRow,
+) {
+    let weights = masking.weights();
+    let weights = three!(|band| v.splat32(weights[band]));
+    let are_small = masking.sizes_fit();
+    let (len, mut at) = (restored.centre.len(), 0);
+    while at < len {
+        let [rest, more] = two!(|i| three!(|band| v.load(images[i][band], at)));
+        restored.store(v, weights, are_small, rest, true, AIM, at);
+        additive.store(v, weights, are_small, more, AIM, true, at);
+        at += V::LANES;
+    }
 }
 
 /// The three detail bands of a picture from the samples at `at` on.
@@ -652,14 +680,18 @@ fn same_direction_exactly<V: AdmVector>(
 #[inline(always)]
 fn csf<V: AdmVector>(v: V, values: V::Int, weight: V::Int) -> [V::Int; 2] {
     let places = [values, v.odd(values)];
-    two!(|i| v.abs32(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
+    two!(|i| v.abs_even(v.shr64(v.add64(v.mul_even(places[i], weight), v.splat64(1 << 27)), 28)))
 }
 
 /// A thirtieth and a fifteenth of sizes, summed over the bands.
 #[inline(always)]
-fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3]) -> [V::Int; 2] {
+fn thresholds<V: AdmVector>(v: V, sizes: [[V::Int; 2]; 3], are_small: bool) -> [V::Int; 2] {
+    const FRACTIONS: [u32; 2] = [143_165_577, 286_331_153];
+    if V::ROUNDS_SUMS && are_small {
+        return two!(|i| v.rounded_sums(sizes, FRACTIONS[i], -3));
+    }
     let half = v.splat64(-(1 << 31));
-    let fractions = [v.splat32(143_165_577), v.splat32(286_331_153)];
+    let fractions = two!(|i| v.splat32(FRACTIONS[i] as i32));
     two!(|i| {
         // Each product's upper half counts; what the lower halves do is of no consequence.
         let sums = two!(|place| {

@@ -115,7 +115,10 @@ const MIN_WIDTH: usize = 64;
 /// Whether the kernels are defined for a plan.
 pub fn suits(plan: &Plan) -> bool {
     // Weights from one half on (mode 1 has such) are too large for signed products.
-    plan.columns[0].input >= MIN_WIDTH && plan.long.iter().all(|long| long.weights_fit())
+    // And the largest unsigned word is no sum of two signed ones.
+    plan.columns[0].input >= MIN_WIDTH
+        && plan.short.weights().iter().all(|weight| *weight < u16::MAX)
+        && plan.long.iter().all(|long| long.weights_fit())
 }
 
 /// Scratch for one worker.

@@ -18,6 +18,10 @@ pub trait AdmVector: Vector {
     /// What [`shift64`](Self::shift64) wants added before: nothing, or 2^63 where the level can only shift unsigned
     /// numbers. The results are then larger by that bias, shifted.
     const SHIFT_BIAS: i64;
+    /// Whether [`add_products`](Self::add_products) is one operation.
+    const DOTS: bool;
+    /// Whether [`rounded_sums`](Self::rounded_sums) is defined.
+    const ROUNDS_SUMS: bool;
 
     fn splat64(self, value: i64) -> Self::Int;
     /// `a` where the mask's bits are set, else `b`.
@@ -68,6 +72,9 @@ pub trait AdmVector: Vector {
     fn merge_low(self, even: Self::Int, odd: Self::Int) -> Self::Int;
     /// The odd lanes of two vectors, the first in the even places.
     fn merge_high(self, even: Self::Int, odd: Self::Int) -> Self::Int;
+    /// The sizes of the even lanes. Those of odd lanes are undefined, but zero if the level
+    /// [`ROUNDS_SUMS`](Self::ROUNDS_SUMS).
+    fn abs_even(self, a: Self::Int) -> Self::Int;
 
     // Single precision.
     fn to_float(self, a: Self::Int) -> Self::Float;
@@ -94,6 +101,13 @@ pub trait AdmVector: Vector {
     /// if the first product is from 0 to 1; beyond that something on the same side of 0 or `o`. `|t|` and `|o|` must be
     /// at most 2^31 - 2^16. Undefined where `o` is zero.
     fn share(self, t: Self::Int, reciprocal: Self::Float, o: Self::Int) -> Self::Int;
+    /// `start` and the products of `factor`, in units of 2^-32, with the even lanes of three bands, each rounded to the
+    /// nearest integer: for both places, merged. Lanes are unsigned and below 2^31, odd lanes zero, and the factor is odd,
+    /// so that there are no halves.
+    fn rounded_sums(self, sizes: [[Self::Int; 2]; 3], factor: u32, start: i32) -> Self::Int {
+        let _ = (sizes, factor, start);
+        self.splat32(0)
+    }
     /// `a * gain` in double precision, cut off to an integer of at most 2^31 - 1 in size.
     fn grown(self, a: Self::Int, gain: f64) -> Self::Int;
 }

@@ -27,7 +27,7 @@
 //! a half and its rounding a half at most; less than a whole unit, times |o| · 2^-15, is less than a half, so the second
 //! rounding gives back `t`. Hence `r` is `t` held between 0 and `o`: no division. In the same direction, `o` may grow by
 //! the gain limit first. Larger coefficients, which only extreme contrast has, go through the scalar kernel
-//! ([`restore_large`]).
+//! ([`restore_largest`]).
 //!
 //! *Direction.* The two pictures have the same direction if (o·t)² ≥ cos²(1°) · |o|² · |t|². The comparison is made in
 //! single precision with a margin of 2^-20, wider than its errors of 2^-22; what falls within it is compared again in
@@ -35,10 +35,15 @@
 //!
 //! *CSF and thresholds.* `(4369 x + 2^11) >> 12` is `(34952 x + 2^14) >> 15`. As a signed word 34952 is -30584, which lacks
 //! 2^16: that makes `2 x` after the shift. So one `pmulhrsw` and two additions are enough; 8738 and the weights from 2^15
-//! on go the same way. The one size that a signed word does not hold, 2^15, is left to the scalar kernel
-//! ([`exact_thresholds`]).
+//! on go the same way. Sizes up to [`LARGEST_USUAL`] have sums over the three bands that are words, so that only the sums
+//! become double words. Larger ones do each by itself ([`large_thresholds`]), and the one size that a signed word does not
+//! hold, 2^15, is left to the scalar kernel ([`exact_thresholds`]).
 //!
-//! *Cubes.* Squares and cubes are 64-bit products of 32-bit lanes, even and odd ones apart, and wrap where libvmaf's do.
+//! *The reference's cubes.* `s² = 2^15 h + l`, where `h` is rounded (`pmulhrsw`) and `l` from -2^14 to 2^14. Two dot products
+//! of words sum up `s h` and `s l`; with sizes up to [`LARGEST_USUAL`] it takes [`CUBES`] steps until 32 bits could be too
+//! few. Larger sizes are added as 64-bit products ([`add_large_cubes`]).
+//!
+//! *Cubes above the threshold.* Squares and cubes are 64-bit products of 32-bit lanes, even and odd ones apart, and wrap where libvmaf's do.
 //! AVX2 has no arithmetic shift of 64-bit numbers: a bias of 2^63 makes them unsigned, and [`unbiased`] takes it off the
 //! sum again.
 //!
@@ -48,7 +53,7 @@
 //! odd places. Words then become lanes by a mask and a shift, without changing places. Scratch rows are longer than what is
 //! read of them, and columns behind the last are masked out of the sums.
 //!
-//! [`decouple_row`] holds six bands, three sums of cubes and the taps, 13 registers, before decoupling needs any; on AVX2
+//! [`decouple_row`] holds six bands, three pairs of sums of cubes and the taps, 16 registers, before decoupling needs any; on AVX2
 //! the compiler reads taps and constants from memory instead, which costs nothing next to `pmaddwd`. What is decided for a
 //! whole run (the kind of gain limit, whether AIM is computed) is a constant of the function, so that no register or branch
 //! is spent on it.
@@ -120,7 +125,8 @@ struct Columns {
 struct CsfRows {
     /// The last two rows: sizes of coefficients, by band.
     sizes: [[Lines<i16>; 3]; 2],
-    /// The last three rows, at even and at odd places.
+    /// The last three rows, at even and at odd places. Thresholds are negative, and lifted to the format of magnitudes, so
+    /// that they only have to be added.
     spread: [[Lines<i32>; 2]; 3],
     /// The last two rows, at even and at odd places.
     centre: [[Lines<i32>; 2]; 2],
@@ -136,6 +142,9 @@ impl CsfRows {
         }
     }
 }
+
+/// What thresholds are multiplied by in [`CsfRows`].
+const NEGATIVE: i32 = -(1 << LIFT[0]);
 
 /// Scratch rows.
 #[derive(Clone, Debug)]
@@ -311,10 +320,17 @@ impl<V: AdmVector, S: Source> scale::Steps for Steps<'_, V, S> {
         let len = self.columns.scored.len().next_multiple_of(V::WORDS);
         let (v, kernel, rows_of) = (self.lanes, &self.kernel, &self.rows);
         let (restored, additive, inside) = (&rows_of.restored, &rows_of.additive, &rows_of.inside);
+        let is_narrow = kernel.masking.weights()[0] < 1 << 15;
         let mask = |signal, mask| {
+            if V::DOTS && is_narrow {
+                return v.run(
+                    #[inline(always)]
+                    || contrast_masked_row::<V, true>(v, kernel, signal, mask, inside, rows, len),
+                );
+            }
             v.run(
                 #[inline(always)]
-                || contrast_masked_row(v, kernel, signal, mask, inside, rows, len),
+                || contrast_masked_row::<V, false>(v, kernel, signal, mask, inside, rows, len),
             )
         };
         Masked {
@@ -415,13 +431,21 @@ fn decouple_row<V: AdmVector, const GAIN: u8, const AIM: bool>(
     let mut restored = CsfRow::new(&mut rows.restored, y, len);
     let mut additive = CsfRow::new(&mut rows.additive, y, len);
     let mut csf_den = [v.splat64(0); 3];
+    let mut cubes = [[v.splat32(0); 2]; 3];
     let mut at = 0;
     while at < len {
         let (o, t) = (bands(v, columns[0], 2 * at), bands(v, columns[1], 2 * at));
         let sizes = three!(|band| v.abs16(o[band]));
         let mask = v.load(scored, at);
-        csf_den = three!(|band| add_cubes(v, csf_den[band], v.and(sizes[band], mask)));
-        let rest = restore::<V, GAIN>(v, kernel.decoupling, o, t, sizes);
+        let scored = three!(|band| v.and(sizes[band], mask));
+        let largest = v.max16(v.max16(sizes[0], sizes[1]), sizes[2]);
+        let rest = if v.any_negative16(v.add16(largest, v.splat16(i16::MAX - LARGEST_USUAL))) {
+            add_large_cubes(v, &mut csf_den, scored);
+            restore_large::<V, GAIN>(v, kernel.decoupling, o, t, largest)
+        } else {
+            cubes = three!(|band| add_cubes(v, cubes[band], scored[band]));
+            restore::<V, GAIN>(v, kernel.decoupling, o, t)
+        };
         let more = three!(|band| v.sub16(t[band], rest[band]));
         restored.store_sizes(v, rest, at);
         additive.store_thresholds(v, kernel.masking, more, at);
@@ -430,8 +454,12 @@ fn decouple_row<V: AdmVector, const GAIN: u8, const AIM: bool>(
             restored.store_thresholds(v, kernel.masking, rest, at);
         }
         at += V::WORDS;
+        if at % (CUBES * V::WORDS) == 0 {
+            csf_den = three!(|band| add_sums_of_cubes(v, csf_den[band], cubes[band]));
+            cubes = [[v.splat32(0); 2]; 3];
+        }
     }
-    three!(|band| v.sum64(csf_den[band]) as u64)
+    three!(|band| v.sum64(add_sums_of_cubes(v, csf_den[band], cubes[band])) as u64)
 }
 
 /// The row of [`CsfRows`] that is written.
@@ -475,16 +503,49 @@ fn bands<V: AdmVector>(v: V, [low, high]: [&[i16]; 2], at: usize) -> [V::Int; 3]
     [along(v, high, at, low_taps), along(v, low, at, high_taps), along(v, high, at, high_taps)]
 }
 
-/// Adds the cubes of words.
+/// The largest size of a usual coefficient. Up to it sums of three thresholds are words, and those of [`CUBES`] cubes are
+/// double words.
+const LARGEST_USUAL: i16 = 8191;
+
+/// How many cubes are added up in [`add_cubes`]: products are at most 2^13 · 2^14, and two of them make a lane.
+const CUBES: usize = 8;
+
+/// Adds the cubes of words up to [`LARGEST_USUAL`]: of the squares, their multiples of 2^15 and what is left, which may be
+/// negative, times the words.
 #[inline(always)]
-fn add_cubes<V: AdmVector>(v: V, sum: V::Int, sizes: V::Int) -> V::Int {
+fn add_cubes<V: AdmVector>(v: V, [upper, lower]: [V::Int; 2], sizes: V::Int) -> [V::Int; 2] {
+    let squares = v.mul_low16(sizes, sizes);
+    let rest = v.halve16(v.add16(squares, squares));
+    [v.add_products(upper, sizes, v.mul_round16(sizes, sizes)), v.add_products(lower, sizes, rest)]
+}
+
+/// Adds what [`add_cubes`] has summed up.
+#[inline(always)]
+fn add_sums_of_cubes<V: AdmVector>(v: V, sum: V::Int, [upper, lower]: [V::Int; 2]) -> V::Int {
+    let (unit, whole) = (v.splat32(1), v.splat32(1 << 15));
     let mut sum = sum;
-    for sizes in even_and_odd(v, sizes) {
-        let squares = v.products(sizes, sizes);
-        sum = v.add64(sum, v.mul_even_unsigned(squares, sizes));
-        sum = v.add64(sum, v.mul_even_unsigned(v.odd(squares), v.odd(sizes)));
+    for [upper, lower] in [[upper, lower], [v.odd(upper), v.odd(lower)]] {
+        sum = v.add64(sum, v.add64(v.mul_even(upper, whole), v.mul_even(lower, unit)));
     }
     sum
+}
+
+/// Adds the cubes of all words.
+#[cold]
+#[inline(never)]
+fn add_large_cubes<V: AdmVector>(v: V, sums: &mut [V::Int; 3], sizes: [V::Int; 3]) {
+    v.run(
+        #[inline(always)]
+        || {
+            for (sum, sizes) in sums.iter_mut().zip(sizes) {
+                for sizes in even_and_odd(v, sizes) {
+                    let squares = v.products(sizes, sizes);
+                    *sum = v.add64(*sum, v.mul_even_unsigned(squares, sizes));
+                    *sum = v.add64(*sum, v.mul_even_unsigned(v.odd(squares), v.odd(sizes)));
+                }
+            }
+        },
+    );
 }
 
 /// Unsigned words at even and at odd places.
@@ -500,12 +561,7 @@ fn restore<V: AdmVector, const GAIN: u8>(
     decoupling: &Decoupling,
     o: [V::Int; 3],
     t: [V::Int; 3],
-    sizes: [V::Int; 3],
 ) -> [V::Int; 3] {
-    let largest = v.max16(v.max16(sizes[0], sizes[1]), sizes[2]);
-    if v.any_negative16(v.add16(largest, largest)) {
-        return restore_large(v, decoupling, o, t);
-    }
     let limits = if GAIN == NONE {
         o
     } else {
@@ -586,9 +642,36 @@ fn same_direction_exactly<V: AdmVector>(
     v.load(&same, 0)
 }
 
+/// The restored image where coefficients are larger than [`LARGEST_USUAL`].
 #[cold]
 #[inline(never)]
-fn restore_large<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t: [V::Int; 3]) -> [V::Int; 3] {
+fn restore_large<V: AdmVector, const GAIN: u8>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+    largest: V::Int,
+) -> [V::Int; 3] {
+    v.run(
+        #[inline(always)]
+        || {
+            if v.any_negative16(v.add16(largest, largest)) {
+                return restore_largest(v, decoupling, o, t);
+            }
+            restore::<V, GAIN>(v, decoupling, o, t)
+        },
+    )
+}
+
+/// The same from 2^14 on.
+#[cold]
+#[inline(never)]
+fn restore_largest<V: AdmVector>(
+    v: V,
+    decoupling: &Decoupling,
+    o: [V::Int; 3],
+    t: [V::Int; 3],
+) -> [V::Int; 3] {
     let wide = |bands: [V::Int; 3]| bands.map(|band| unload(v, band).map(i32::from));
     let (o, t) = (wide(o), wide(t));
     let (mut restored, mut additive) = ([[0; MAX_WORDS]; 3], [[0; MAX_WORDS]; 3]);
@@ -603,30 +686,62 @@ fn restore_large<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t:
 
 #[inline(always)]
 fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
+    let csf = csf(v, masking, bands);
+    let either = v.or(v.or(csf[0], csf[1]), csf[2]);
+    // A size of 2^15 is a negative word.
+    if v.any_negative16(v.or(either, v.add16(either, v.splat16(i16::MAX - LARGEST_USUAL)))) {
+        return large_thresholds(v, masking, bands);
+    }
+    // (4369 x + 2^11) >> 12 and (8738 x + 2^11) >> 12, both less 2 x, summed over the bands.
+    let thirtieths = three!(|band| v.mul_round16(csf[band], v.splat16(-30584)));
+    let fifteenths = three!(|band| v.mul_round16(csf[band], v.splat16(4368)));
+    let sum = |terms: [V::Int; 3]| v.add16(v.add16(terms[0], terms[1]), terms[2]);
+    let (sizes, thirtieths, fifteenths) = (sum(csf), sum(thirtieths), sum(fifteenths));
+    let spread = v.add16(thirtieths, v.add16(sizes, sizes));
+    let centre = v.sub16(fifteenths, thirtieths);
+    [places(v, spread), places(v, centre)]
+}
+
+/// Words at even and at odd places, times [`NEGATIVE`].
+#[inline(always)]
+fn places<V: AdmVector>(v: V, words: V::Int) -> [V::Int; 2] {
+    [v.products(words, v.splat32(NEGATIVE & 0xffff)), v.products(words, v.splat32(NEGATIVE << 16))]
+}
+
+/// Coefficients after the CSF, their sizes.
+#[inline(always)]
+fn csf<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [V::Int; 3] {
     let [straight, _, diagonal] = masking.weights();
-    let csf = [
+    [
         csf_straight(v, bands[0], straight),
         csf_straight(v, bands[1], straight),
         csf_diagonal(v, bands[2], diagonal),
-    ];
-    // A size of 2^15 is one that the operations below take for a negative one.
-    if v.any_negative16(v.or(v.or(csf[0], csf[1]), csf[2])) {
-        return exact_thresholds(v, masking, bands);
-    }
-    let mut spread = [v.splat32(0); 2];
-    let mut own = [v.splat32(0); 2];
-    let places = [v.splat32(1), v.splat32(1 << 16)];
-    for size in csf {
-        let twice = v.add16(size, size);
-        // (4369 x + 2^11) >> 12 and (8738 x + 2^11) >> 12, less 2 x.
-        let thirtieth = v.add16(v.mul_round16(size, v.splat16(-30584)), twice);
-        let fifteenth = v.add16(v.mul_round16(size, v.splat16(4368)), twice);
-        for place in 0..2 {
-            spread[place] = v.add_products(spread[place], thirtieth, places[place]);
-            own[place] = v.add_products(own[place], fifteenth, places[place]);
-        }
-    }
-    [spread, [v.sub32(own[0], spread[0]), v.sub32(own[1], spread[1])]]
+    ]
+}
+
+/// Thresholds whose sums do not fit words.
+#[cold]
+#[inline(never)]
+fn large_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
+    v.run(
+        #[inline(always)]
+        || {
+            let csf = csf(v, masking, bands);
+            if v.any_negative16(v.or(v.or(csf[0], csf[1]), csf[2])) {
+                return exact_thresholds(v, masking, bands);
+            }
+            let mut sums = [[v.splat32(0); 2]; 2];
+            for size in csf {
+                let twice = v.add16(size, size);
+                for (sums, factor) in sums.iter_mut().zip([-30584, 4368]) {
+                    let part = places(v, v.add16(v.mul_round16(size, v.splat16(factor)), twice));
+                    *sums = two!(|place| v.add32(sums[place], part[place]));
+                }
+            }
+            let [spread, own] = sums;
+            [spread, two!(|place| v.sub32(own[place], spread[place]))]
+        },
+    )
 }
 
 /// `(weight * a + 2^14) >> 15` as a word, its size.
@@ -656,15 +771,16 @@ fn exact_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> 
     masking.thresholds(bands.each_ref().map(|band| &band[..]), &mut spread, &mut centre);
     [spread, centre].map(|values| {
         [0, 1].map(|place| {
-            let half: [i32; MAX_WORDS / 2] = std::array::from_fn(|i| values[2 * i + place]);
+            let half: [i32; MAX_WORDS / 2] =
+                std::array::from_fn(|i| values[2 * i + place].wrapping_mul(NEGATIVE));
             v.load(&half, 0)
         })
     })
 }
 
-/// The sums of cubes above the threshold of a row that has all its neighbours.
+/// The sums of cubes above the threshold of a row that has all its neighbours. `NARROW`: straight weights are signed words.
 #[inline(always)]
-fn contrast_masked_row<V: AdmVector>(
+fn contrast_masked_row<V: AdmVector, const NARROW: bool>(
     v: V,
     kernel: &Kernel,
     signal: &CsfRows,
@@ -680,26 +796,49 @@ fn contrast_masked_row<V: AdmVector>(
     let inside = two!(|place| &inside[place][..half]);
     let sizes = three!(|band| &signal.sizes[rows[1] % 2][band][..len + V::WORDS]);
     let weights = kernel.masking.weights();
-    let weights = three!(|band| v.splat32(i32::from(weights[band])));
     let rounding = kernel.masking.cubes();
     let mut sums = [v.splat64(0); 3];
     let mut at = 0;
     while at < len {
-        let thresholds = row_thresholds(v, spread, centre, inside, at / 2);
-        let straight = two!(|place| v.shl32(thresholds[place], LIFT[0]));
-        let diagonal = two!(|place| v.shl32(thresholds[place], LIFT[2]));
-        for band in 0..3 {
+        let straight = row_thresholds(v, spread, centre, inside, at / 2);
+        let diagonal = two!(|place| v.shl32(straight[place], LIFT[2] - LIFT[0]));
+        sums = three!(|band| {
             let thresholds = if band == 2 { diagonal } else { straight };
-            let sizes = even_and_odd(v, v.load(sizes[band], at + 1));
-            for place in 0..2 {
-                let magnitude = v.mul32(sizes[place], weights[band]);
-                let above = v.max32(v.sub32(magnitude, thresholds[place]), v.splat32(0));
-                sums[band] = add_rounded_cubes(v, sums[band], above, rounding[band]);
-            }
-        }
+            let is_narrow = NARROW && band < 2;
+            let [even, odd] =
+                magnitudes_less(v, v.load(sizes[band], at + 1), weights[band], is_narrow, thresholds);
+            let (even, odd) = (v.max32(even, v.splat32(0)), v.max32(odd, v.splat32(0)));
+            let sum = add_rounded_cubes(v, sums[band], even, rounding[band]);
+            add_rounded_cubes(v, sum, odd, rounding[band])
+        });
         at += V::WORDS;
     }
     three!(|band| unbiased::<V>(v.sum64(sums[band]), rounding[band].cube, len))
+}
+
+/// The magnitudes of sizes at even and at odd places, with (negative) thresholds added.
+#[inline(always)]
+fn magnitudes_less<V: AdmVector>(
+    v: V,
+    sizes: V::Int,
+    weight: u16,
+    is_narrow: bool,
+    thresholds: [V::Int; 2],
+) -> [V::Int; 2] {
+    if V::DOTS && is_narrow {
+        let weight = i32::from(weight);
+        return two!(|place| v.add_products(thresholds[place], sizes, v.splat32(weight << (16 * place))));
+    }
+    if V::DOTS {
+        // The weight is an unsigned word, factors are signed ones.
+        let [half, rest] = [weight / 2, weight.div_ceil(2)].map(i32::from);
+        return two!(|place| {
+            let part = v.add_products(thresholds[place], sizes, v.splat32(half << (16 * place)));
+            v.add_products(part, sizes, v.splat32(rest << (16 * place)))
+        });
+    }
+    let (sizes, weight) = (even_and_odd(v, sizes), v.splat32(i32::from(weight)));
+    two!(|place| v.add32(v.mul32(sizes[place], weight), thresholds[place]))
 }
 
 /// The thresholds of scored columns at even and at odd places; the first of them has place 1 among those with detail.
