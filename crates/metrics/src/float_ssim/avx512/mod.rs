@@ -392,45 +392,62 @@ fn fill_signals(
             Row::Floats(row) => ask_for(row, from),
         }
     }
-    let at_once = match (reference.row(y), distorted.row(y)) {
-        (Row::U8(row, factor), Row::U8(other, _)) => {
-            fill_at_once(signals, &row[from..], &other[from..], factor)
-        }
+    let largest = match (reference.row(y), distorted.row(y)) {
+        (Row::U8(row, factor), Row::U8(other, _)) => fill_from(signals, &row[from..], &other[from..], factor),
         (Row::U16(row, factor), Row::U16(other, _)) => {
-            fill_at_once(signals, &row[from..], &other[from..], factor)
+            fill_from(signals, &row[from..], &other[from..], factor)
         }
-        (Row::Floats(row), Row::Floats(other)) => fill_at_once(signals, &row[from..], &other[from..], 1.0),
-        _ => None,
+        (Row::Floats(row), Row::Floats(other)) => fill_from(signals, &row[from..], &other[from..], 1.0),
+        _ => unreachable!("both pictures are of one kind"),
     };
-    at_once.unwrap_or_else(|| {
-        let [plain, other, ..] = &mut signals.0;
-        reference.row(y).read(from, plain);
-        distorted.row(y).read(from, other);
-        // Whatever lies beyond the picture: a length that the compiler knows is faster.
-        scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
-        narrow::is_in_range(reference.row(y), from) && narrow::is_in_range(distorted.row(y), from)
-    })
+    narrow::is_within(largest)
 }
 
-/// All signals in one go, if there are as many samples as fit. Says the same as [`fill_signals`].
+/// All signals in one go. Says how far the furthest sample is from the least one of the range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_at_once<T: Copy + Into<f32>>(
+fn fill_from<T: Copy + Into<f32>>(
     signals: &mut Signals,
     row: &[T],
     other_row: &[T],
     factor: f32,
-) -> Option<bool> {
-    let (row, other_row) = (row.first_chunk::<SAMPLES>()?, other_row.first_chunk::<SAMPLES>()?);
-    let [plain, other, squared, other_squared, product] = &mut signals.0;
-    let mut largest = 0;
-    for x in 0..SAMPLES {
-        let (a, b): (f32, f32) = (row[x].into() * factor, other_row[x].into() * factor);
-        (plain[x], other[x]) = (a, b);
-        (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
-        largest = largest.max(narrow::beyond_least(a)).max(narrow::beyond_least(b));
+) -> u32 {
+    let width = row.len().min(SAMPLES);
+    let (cells, rest) = row[..width].as_chunks::<LANES>();
+    let (other_cells, other_rest) = other_row[..width].as_chunks::<LANES>();
+    let mut largest = [0; LANES];
+    for (number, (cell, other)) in cells.iter().zip(other_cells).enumerate() {
+        fill_cell(signals, number, cell, other, factor, &mut largest);
     }
-    Some(narrow::is_within(largest))
+    if let ([.., last], [.., other_last]) = (rest, other_rest) {
+        // The last sample again where there is none.
+        let (mut cell, mut other) = ([*last; LANES], [*other_last; LANES]);
+        cell[..rest.len()].copy_from_slice(rest);
+        other[..rest.len()].copy_from_slice(other_rest);
+        fill_cell(signals, cells.len(), &cell, &other, factor, &mut largest);
+    }
+    largest.into_iter().fold(0, u32::max)
+}
+
+/// The signals of sixteen samples.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn fill_cell<T: Copy + Into<f32>>(
+    signals: &mut Signals,
+    number: usize,
+    cell: &[T; LANES],
+    other_cell: &[T; LANES],
+    factor: f32,
+    largest: &mut [u32; LANES],
+) {
+    let [plain, other, squared, other_squared, product] =
+        signals.0.each_mut().map(|row| &mut row.as_chunks_mut::<LANES>().0[number]);
+    for lane in 0..LANES {
+        let (a, b): (f32, f32) = (cell[lane].into() * factor, other_cell[lane].into() * factor);
+        (plain[lane], other[lane]) = (a, b);
+        (squared[lane], other_squared[lane], product[lane]) = (a * a, b * b, a * b);
+        largest[lane] = largest[lane].max(narrow::beyond_least(a)).max(narrow::beyond_least(b));
+    }
 }
 
 #[inline]
