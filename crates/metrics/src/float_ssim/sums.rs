@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, TAPS};
-use crate::ordered::add_signed_doubles;
+use crate::ordered::{add_signed_doubles, add_signed_group};
 use crate::simd::Lines;
 
 /// Which terms are wanted beside contrast and structure.
@@ -80,12 +80,13 @@ impl Sums {
     #[inline(always)]
     pub fn add_rows(&mut self, terms: &TermRows, rows: Range<usize>) {
         let all = rows.start * terms.stride..rows.end * terms.stride;
-        self.contrast = add_signed_doubles(self.contrast, &terms.contrast[all.clone()]);
+        let run = terms.run;
+        self.contrast = add_terms(self.contrast, &terms.contrast[all.clone()], run);
         // Pictures that move against each other have a negative structure.
-        self.structure = add_signed_doubles(self.structure, &terms.structure[all.clone()]);
+        self.structure = add_terms(self.structure, &terms.structure[all.clone()], run);
         if terms.luminance_too == Luminance::Wanted {
-            self.ssim = add_signed_doubles(self.ssim, &terms.ssim[all.clone()]);
-            self.luminance = add_signed_doubles(self.luminance, &terms.luminance[all]);
+            self.ssim = add_terms(self.ssim, &terms.ssim[all.clone()], run);
+            self.luminance = add_terms(self.luminance, &terms.luminance[all], run);
         }
     }
 
@@ -126,10 +127,68 @@ impl TakeTerms for (&mut Sums, Luminance) {
     }
 }
 
+/// Columns that are worked on together and lie far apart: vector `i` of a stretch holds column `i` of each of its runs. What
+/// is beside a column then is in the same lane of the vector beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runs {
+    /// How many stretches a row has.
+    pub stretches: usize,
+    /// Neighbouring columns of a run, at most [`Runs::LONGEST`]; so many vectors has a stretch.
+    pub length: usize,
+}
+
+impl Runs {
+    /// Runs of a stretch, the lanes of a vector.
+    pub const LANES: usize = 16;
+    /// Ends of runs are filtered twice, and a stretch has to stay in a near cache.
+    pub const LONGEST: usize = 30;
+
+    #[cfg(target_arch = "x86_64")]
+    pub fn of(columns: usize) -> Self {
+        let vectors = columns.div_ceil(Self::LANES);
+        let length = vectors.div_ceil(vectors.div_ceil(Self::LONGEST));
+        Self { stretches: vectors.div_ceil(length), length }
+    }
+
+    /// Columns of a stretch.
+    #[cfg(target_arch = "x86_64")]
+    pub const fn stretch(&self) -> usize {
+        self.length * Self::LANES
+    }
+}
+
+/// Adds terms in the order of the pixels, if those of a stretch were dealt out in runs of this length.
+#[inline(always)]
+fn add_terms(sum: f64, terms: &[f64], run: Option<usize>) -> f64 {
+    let Some(run) = run else { return add_signed_doubles(sum, terms) };
+    let mut sum = sum;
+    for stretch in terms.chunks_exact(Runs::LANES * run) {
+        sum = match add_signed_group(sum, stretch) {
+            Some(sum) => sum,
+            None => add_runs(sum, stretch, run),
+        };
+    }
+    sum
+}
+
+/// Puts the terms of a stretch in the order of the pixels, and adds them.
+#[cold]
+fn add_runs(sum: f64, stretch: &[f64], run: usize) -> f64 {
+    let mut in_order = [0.0; Runs::LANES * Runs::LONGEST];
+    for (column, terms) in stretch.as_chunks::<{ Runs::LANES }>().0.iter().enumerate() {
+        for (lane, term) in terms.iter().enumerate() {
+            in_order[lane * run + column] = *term;
+        }
+    }
+    add_signed_doubles(sum, &in_order[..stretch.len()])
+}
+
 /// Rows of terms, one behind the other; zeros, which change no sum, where a row is longer than the picture.
 #[derive(Debug, Default)]
 pub struct TermRows {
     stride: usize,
+    /// The length of the runs in which columns were dealt out, if they were.
+    run: Option<usize>,
     luminance_too: Luminance,
     contrast: Lines<f64>,
     structure: Lines<f64>,
@@ -143,7 +202,7 @@ pub struct TermRows {
 impl TermRows {
     /// Makes room for so many rows of `stride` terms. What they hold is whatever was there before.
     pub fn set_size(&mut self, rows: usize, stride: usize, luminance: Luminance) {
-        (self.stride, self.luminance_too, self.next) = (stride, luminance, 0);
+        (self.stride, self.run, self.luminance_too, self.next) = (stride, None, luminance, 0);
         let make_room = |terms: &mut Lines<f64>| {
             if terms.len() < rows * stride {
                 *terms = Lines::new(rows * stride);
@@ -155,6 +214,13 @@ impl TermRows {
             make_room(&mut self.luminance);
             make_room(&mut self.ssim);
         }
+    }
+
+    /// Makes room for so many rows of terms that are dealt out in runs.
+    #[cfg(target_arch = "x86_64")]
+    pub fn set_size_in_runs(&mut self, rows: usize, runs: Runs, luminance: Luminance) {
+        self.set_size(rows, runs.stretches * runs.stretch(), luminance);
+        self.run = Some(runs.length);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -183,16 +249,16 @@ impl TermRows {
         self.luminance[place..][..N].copy_from_slice(luminance);
     }
 
-    /// Says that these rows are complete, but for what lies beyond the picture.
+    /// Says that these rows, which are dealt out in runs, are complete, but for what lies beyond the picture.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn finish(&mut self, rows: Range<usize>, columns: usize) {
+    pub fn finish(&mut self, rows: Range<usize>, runs: Runs, columns: usize) {
         for row in rows {
             let row = self.place(row, 0)..self.place(row + 1, 0);
-            self.contrast[row.clone()][columns..].fill(0.0);
-            self.structure[row.clone()][columns..].fill(0.0);
+            clear_beyond(&mut self.contrast[row.clone()], runs, columns);
+            clear_beyond(&mut self.structure[row.clone()], runs, columns);
             if self.luminance_too == Luminance::Wanted {
-                self.luminance[row.clone()][columns..].fill(0.0);
+                clear_beyond(&mut self.luminance[row.clone()], runs, columns);
                 let (contrast, structure) = (&self.contrast[row.clone()], &self.structure[row.clone()]);
                 let (luminance, ssim) = (&self.luminance[row.clone()], &mut self.ssim[row]);
                 for (at, ssim) in ssim.iter_mut().enumerate() {
@@ -200,6 +266,18 @@ impl TermRows {
                 }
             }
         }
+    }
+}
+
+/// Makes zeros of what lies beyond the last column, in the last stretch.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn clear_beyond(row: &mut [f64], runs: Runs, columns: usize) {
+    let last = (runs.stretches - 1) * runs.stretch();
+    // So many runs are whole, and so many columns of the next one are there.
+    let (whole, rest) = ((columns - last) / runs.length, (columns - last) % runs.length);
+    for (column, terms) in row[last..].as_chunks_mut::<{ Runs::LANES }>().0.iter_mut().enumerate() {
+        terms[whole + usize::from(column < rest)..].fill(0.0);
     }
 }
 

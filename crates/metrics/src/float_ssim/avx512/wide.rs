@@ -19,20 +19,13 @@
 
 use std::arch::x86_64::*;
 
-use super::{Cell, Meanwhile, SAMPLES, STEP, STRETCH, UNFINISHED, Under, WEIGHTS};
+use super::{Cell, Meanwhile, STEP, STRETCH, Samples, UNFINISHED, Under, WEIGHTS};
 use crate::float_ssim::scalar::{TAPS, WINDOW};
 use crate::float_ssim::window::BATCH;
 use crate::simd::{OnMultipliers, x86};
 
 /// Pixels of a vector; a cell has two of them.
 const LANES: usize = 8;
-
-/// Eight samples from `at` on with the weight of a tap.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn weighted(samples: &[f32; SAMPLES], at: usize, tap: usize) -> __m512d {
-    wide(_mm256_castsi256_ps(x86::load256(samples, at + tap)), tap)
-}
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
@@ -51,86 +44,26 @@ fn sum(one: OnMultipliers, tap: usize, sum: __m512d, term: __m512d) -> __m512d {
     }
 }
 
-/// The window along a row. What taps 0 to 4 have made of the vectors after this one is kept for them.
+/// The window along a row: vector `n` is tap `k` of the window that begins `k` vectors before it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub fn filter_along<const WHOLE: bool>(
-    one: OnMultipliers,
-    samples: &[f32; SAMPLES],
-    out: &mut [Cell],
-    signal: usize,
-) {
-    let first_tap = |at: usize| weighted(samples, at, 0);
-    let made = |at: usize| [1, 2, 3, 4].map(|tap| weighted(samples, at, tap));
-    let (mut now, mut firsts) = (made(0), [first_tap(0), first_tap(LANES)]);
-    for (cell, out) in out.iter_mut().enumerate() {
-        let at = 2 * cell * LANES;
-        let middle = made(at + LANES);
-        let next = made(at + 2 * LANES);
-        let [zero, one_on] = firsts;
-        let two_on = first_tap(at + 2 * LANES);
-        let three_on = first_tap(at + 3 * LANES);
-        let centre = weighted(samples, at, 5);
-        let first = terms_along([zero, one_on, two_on], &now, centre, &middle);
-        let centre = weighted(samples, at + LANES, 5);
-        let second = terms_along([one_on, two_on, three_on], &middle, centre, &next);
-        let (first, second) = sum_both::<WHOLE>(one, first, second);
-        x86::store256(&mut out.0[signal], 0, _mm256_castps_si256(_mm512_cvtpd_ps(first)));
-        x86::store256(&mut out.0[signal], LANES, _mm256_castps_si256(_mm512_cvtpd_ps(second)));
-        (now, firsts) = (next, [two_on, three_on]);
+pub fn filter_along<const SIGNAL: usize>(one: OnMultipliers, samples: &Samples, out: &mut [Cell]) {
+    for half in 0..2 {
+        let eight = |at: usize| {
+            let both = _mm512_castps_pd(samples.signal::<SIGNAL>(at));
+            let eight =
+                if half == 0 { _mm512_castpd512_pd256(both) } else { _mm512_extractf64x4_pd::<1>(both) };
+            _mm256_castpd_ps(eight)
+        };
+        let mut sums = [_mm512_setzero_pd(); UNFINISHED];
+        for at in 0..UNFINISHED {
+            add_row(one, eight(at), &mut sums);
+        }
+        for (at, out) in out.iter_mut().enumerate() {
+            let done = _mm512_cvtpd_ps(add_row(one, eight(at + UNFINISHED), &mut sums));
+            x86::store256(&mut out.0[SIGNAL], half * LANES, _mm256_castps_si256(done));
+        }
     }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn terms_along(
-    first_tap: [__m512d; 3],
-    now: &[__m512d; 4],
-    centre: __m512d,
-    next: &[__m512d; 4],
-) -> [__m512d; TAPS] {
-    [
-        first_tap[0],
-        now[0],
-        now[1],
-        now[2],
-        now[3],
-        centre,
-        x86::shifted512::<2>(now[3], next[3]),
-        x86::shifted512::<4>(now[2], next[2]),
-        x86::shifted512::<6>(now[1], next[1]),
-        next[0],
-        x86::shifted512::<2>(first_tap[1], first_tap[2]),
-    ]
-}
-
-/// The sums of two windows, side by side. In the order of the taps, unless the order does not matter.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn sum_both<const WHOLE: bool>(
-    one: OnMultipliers,
-    first: [__m512d; TAPS],
-    second: [__m512d; TAPS],
-) -> (__m512d, __m512d) {
-    if WHOLE {
-        return (sum_in_pairs(one, first), sum_in_pairs(one, second));
-    }
-    let mut sums = (first[0], second[0]);
-    for tap in 1..TAPS {
-        sums = (sum(one, tap, sums.0, first[tap]), sum(one, tap, sums.1, second[tap]));
-    }
-    sums
-}
-
-/// Pairs, then pairs of those: fewer sums wait for each other.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn sum_in_pairs(one: OnMultipliers, terms: [__m512d; TAPS]) -> __m512d {
-    let [a, b, c, d, e, f, g, h, i, j, k] = terms;
-    let (ab, cd, ef, gh, ij) =
-        (sum(one, 0, a, b), sum(one, 1, c, d), sum(one, 1, e, f), sum(one, 1, g, h), sum(one, 0, i, j));
-    let (abcd, efgh, ijk) = (sum(one, 1, ab, cd), sum(one, 0, ef, gh), sum(one, 1, ij, k));
-    sum(one, 0, sum(one, 1, abcd, efgh), ijk)
 }
 
 /// The window down the columns: row `n` is tap `k` of the window that begins `k` rows above it.
