@@ -141,7 +141,7 @@ impl Runs {
     /// Runs of a stretch, the lanes of a vector.
     pub const LANES: usize = 16;
     /// Ends of runs are filtered twice, and a stretch has to stay in a near cache.
-    pub const LONGEST: usize = 30;
+    pub const LONGEST: usize = 40;
 
     #[cfg(target_arch = "x86_64")]
     pub fn of(columns: usize) -> Self {

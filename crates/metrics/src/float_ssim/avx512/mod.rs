@@ -153,19 +153,20 @@ struct Meanwhile<'a> {
     first: usize,
     /// The column of the cell before, of which terms are still to be made.
     column: usize,
-    variances: [Variances<LANES>; BATCH],
-    /// The row before, whose roots are taken, and where its terms go.
-    rooted: Rooted,
+    /// Of that cell and, as its last row is divided late, of the one before it, by turns.
+    variances: [Variances<LANES>; 2 * BATCH],
+    /// Where those of the cell before begin.
+    start: usize,
+    /// The row before: where its variances are, their roots, and where its terms go.
+    rooted: usize,
+    deviations: Deviations,
     rooted_at: usize,
 }
 
-/// Variances of pixels, and the roots of their products. Whole cache lines: these are read soon after they are written.
+/// A whole cache line: these are read soon after they are written.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Rooted {
-    variances: Variances<LANES>,
-    deviations: [f32; LANES],
-}
+struct Deviations([f32; LANES]);
 
 impl<'a> Meanwhile<'a> {
     /// Before the first cell is finished, what belongs to no cell is written to its place.
@@ -175,8 +176,10 @@ impl<'a> Meanwhile<'a> {
             terms,
             first,
             column: 0,
-            variances: [Variances::ZERO; BATCH],
-            rooted: Rooted { variances: Variances::ZERO, deviations: [0.0; LANES] },
+            variances: [Variances::ZERO; 2 * BATCH],
+            start: 0,
+            rooted: 0,
+            deviations: Deviations([0.0; LANES]),
         }
     }
 
@@ -184,15 +187,15 @@ impl<'a> Meanwhile<'a> {
     #[inline(always)]
     fn make_terms(&mut self, row: usize) {
         self.divide();
-        let variances = self.variances[row];
-        self.rooted = Rooted { variances, deviations: variances.deviations() };
+        self.rooted = self.start + row;
+        self.deviations = Deviations(self.variances[self.rooted].deviations());
         self.rooted_at = self.terms.place(self.first + row, self.column);
     }
 
     #[inline(always)]
     fn divide(&mut self) {
-        let Rooted { variances, deviations } = &self.rooted;
-        let (contrast, structure) = variances.contrast_structure(deviations);
+        let variances = &self.variances[self.rooted];
+        let (contrast, structure) = variances.contrast_structure(&self.deviations.0);
         self.terms.set(self.rooted_at, &contrast, &structure);
     }
 
@@ -200,7 +203,9 @@ impl<'a> Meanwhile<'a> {
     #[inline(always)]
     fn next_cell(&mut self, column: usize, moments: &[Cell; BATCH]) {
         self.column = column;
-        for (row, (variances, moments)) in self.variances.iter_mut().zip(moments).enumerate() {
+        self.start = BATCH - self.start;
+        let variances = &mut self.variances[self.start..][..BATCH];
+        for (row, (variances, moments)) in variances.iter_mut().zip(moments).enumerate() {
             *variances = Variances::of(&moments.0);
             if self.terms.luminance_too() == Luminance::Wanted {
                 let place = self.terms.place(self.first + row, column);

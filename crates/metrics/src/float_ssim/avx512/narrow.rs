@@ -201,7 +201,7 @@ pub fn filter_along<const PLACE: i32, const ROUND: bool, const SIGNAL: usize>(
     last!(0 1 2 3 4 5 6 7 8 9);
 }
 
-/// As [`add_row`], for number `AT`: no window began before the first.
+/// As [`add_row`], for vector number `AT`: no window began before the first.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn begin<const PLACE: i32, const ROUND: bool, const AT: usize>(
@@ -210,23 +210,37 @@ fn begin<const PLACE: i32, const ROUND: bool, const AT: usize>(
     sums: &mut [Parts; UNFINISHED],
 ) {
     let before = *sums;
-    sums[0] = weighted::<PLACE, ROUND>(one, samples, 0);
-    for tap in 1..UNFINISHED / 2 {
-        if tap <= AT {
-            let term = weighted::<PLACE, ROUND>(one, samples, tap);
-            sums[tap] = add(one, before[tap - 1], term);
-            if UNFINISHED - tap <= AT {
-                sums[UNFINISHED - tap] = add(one, before[UNFINISHED - tap - 1], term);
-            }
-        }
+    if AT >= 5 {
+        let [outer, centre] = two_weighted::<PLACE, ROUND, 0, 5>(one, samples);
+        (sums[0], sums[5]) = (outer, add(one, before[4], centre));
+    } else {
+        sums[0] = weighted::<PLACE, ROUND>(one, samples, 0);
     }
-    if UNFINISHED / 2 <= AT {
-        let centre = weighted::<PLACE, ROUND>(one, samples, UNFINISHED / 2);
-        sums[UNFINISHED / 2] = add(one, before[UNFINISHED / 2 - 1], centre);
+    if AT >= 2 {
+        let [first, second] = two_weighted::<PLACE, ROUND, 1, 2>(one, samples);
+        [sums[1], sums[2]] = add_two(one, [before[0], before[1]], [first, second]);
+        if AT >= 9 {
+            [sums[9], sums[8]] = add_two(one, [before[8], before[7]], [first, second]);
+        } else if AT >= 8 {
+            sums[8] = add(one, before[7], second);
+        }
+    } else if AT >= 1 {
+        sums[1] = add(one, before[0], weighted::<PLACE, ROUND>(one, samples, 1));
+    }
+    if AT >= 4 {
+        let [third, fourth] = two_weighted::<PLACE, ROUND, 3, 4>(one, samples);
+        [sums[3], sums[4]] = add_two(one, [before[2], before[3]], [third, fourth]);
+        if AT >= 7 {
+            [sums[7], sums[6]] = add_two(one, [before[6], before[5]], [third, fourth]);
+        } else if AT >= 6 {
+            sums[6] = add(one, before[5], fourth);
+        }
+    } else if AT >= 3 {
+        sums[3] = add(one, before[2], weighted::<PLACE, ROUND>(one, samples, 3));
     }
 }
 
-/// As [`add_row`], for number `AT` of the vectors in which no windows begin.
+/// As [`add_row`], for number `AT` of the last vectors, in which no window begins.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn end<const PLACE: i32, const ROUND: bool, const AT: usize>(
@@ -235,19 +249,35 @@ fn end<const PLACE: i32, const ROUND: bool, const AT: usize>(
     sums: &mut [Parts; UNFINISHED],
 ) -> Parts {
     let before = *sums;
-    let done = add(one, before[UNFINISHED - 1], weighted::<PLACE, ROUND>(one, samples, 0));
-    for tap in 1..UNFINISHED / 2 {
-        if UNFINISHED - tap > AT {
-            let term = weighted::<PLACE, ROUND>(one, samples, tap);
-            if tap > AT {
-                sums[tap] = add(one, before[tap - 1], term);
-            }
-            sums[UNFINISHED - tap] = add(one, before[UNFINISHED - tap - 1], term);
+    let done = if AT < 5 {
+        let outer = two_weighted::<PLACE, ROUND, 0, 5>(one, samples);
+        let [done, fifth] = add_two(one, [before[9], before[4]], outer);
+        sums[5] = fifth;
+        done
+    } else {
+        add(one, before[9], weighted::<PLACE, ROUND>(one, samples, 0))
+    };
+    if AT < 8 {
+        let [first, second] = two_weighted::<PLACE, ROUND, 1, 2>(one, samples);
+        [sums[9], sums[8]] = add_two(one, [before[8], before[7]], [first, second]);
+        if AT < 1 {
+            [sums[1], sums[2]] = add_two(one, [before[0], before[1]], [first, second]);
+        } else if AT < 2 {
+            sums[2] = add(one, before[1], second);
         }
+    } else if AT < 9 {
+        sums[9] = add(one, before[8], weighted::<PLACE, ROUND>(one, samples, 1));
     }
-    if UNFINISHED / 2 > AT {
-        let centre = weighted::<PLACE, ROUND>(one, samples, UNFINISHED / 2);
-        sums[UNFINISHED / 2] = add(one, before[UNFINISHED / 2 - 1], centre);
+    if AT < 6 {
+        let [third, fourth] = two_weighted::<PLACE, ROUND, 3, 4>(one, samples);
+        [sums[7], sums[6]] = add_two(one, [before[6], before[5]], [third, fourth]);
+        if AT < 3 {
+            [sums[3], sums[4]] = add_two(one, [before[2], before[3]], [third, fourth]);
+        } else if AT < 4 {
+            sums[4] = add(one, before[3], fourth);
+        }
+    } else if AT < 7 {
+        sums[7] = add(one, before[6], weighted::<PLACE, ROUND>(one, samples, 3));
     }
     done
 }
@@ -285,37 +315,31 @@ fn add_row<const PLACE: i32, const ROUND: bool>(
     sums: &mut [Parts; UNFINISHED],
 ) -> Parts {
     let before = *sums;
-    if !ROUND {
-        sums[0] = weighted::<PLACE, ROUND>(one, samples, 0);
-        let done = add(one, before[UNFINISHED - 1], sums[0]);
-        for tap in 1..UNFINISHED / 2 {
-            let term = weighted::<PLACE, ROUND>(one, samples, tap);
-            sums[tap] = add(one, before[tap - 1], term);
-            sums[UNFINISHED - tap] = add(one, before[UNFINISHED - tap - 1], term);
-        }
-        let centre = weighted::<PLACE, ROUND>(one, samples, UNFINISHED / 2);
-        sums[UNFINISHED / 2] = add(one, before[UNFINISHED / 2 - 1], centre);
-        return done;
-    }
-    let [outer, centre] = two_weighted::<PLACE, 0, 5, true>(one, samples);
+    let [outer, centre] = two_weighted::<PLACE, ROUND, 0, 5>(one, samples);
     let [done, fifth] = add_two(one, [before[9], before[4]], [outer, centre]);
     (sums[0], sums[5]) = (outer, fifth);
-    let [first, second] = two_weighted::<PLACE, 1, 2, true>(one, samples);
+    let [first, second] = two_weighted::<PLACE, ROUND, 1, 2>(one, samples);
     [sums[1], sums[9]] = add_two(one, [before[0], before[8]], [first, first]);
     [sums[2], sums[8]] = add_two(one, [before[1], before[7]], [second, second]);
-    let [third, fourth] = two_weighted::<PLACE, 3, 4, false>(one, samples);
+    let [third, fourth] = two_weighted::<PLACE, ROUND, 3, 4>(one, samples);
     [sums[3], sums[7]] = add_two(one, [before[2], before[6]], [third, third]);
     [sums[4], sums[6]] = add_two(one, [before[3], before[5]], [fourth, fourth]);
     done
 }
 
-/// Samples with the weights of two taps; the differences are made by the multipliers or the adders.
+/// Samples with the weights of two taps, side by side.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn two_weighted<const PLACE: i32, const TAP: usize, const OTHER: usize, const ON_MULTIPLIERS: bool>(
+fn two_weighted<const PLACE: i32, const ROUND: bool, const TAP: usize, const OTHER: usize>(
     one: __m512,
     samples: __m512,
 ) -> [Parts; 2] {
+    if !ROUND {
+        return [
+            weighted::<PLACE, ROUND>(one, samples, TAP),
+            weighted::<PLACE, ROUND>(one, samples, OTHER),
+        ];
+    }
     let (whole, rest, other_whole, other_rest): (__m512, __m512, __m512, __m512);
     macro_rules! assembly {
         ([$($difference:literal),*] $(, $one:ident)?) => {
@@ -344,7 +368,8 @@ fn two_weighted<const PLACE: i32, const TAP: usize, const OTHER: usize, const ON
         };
     }
     const { assert!(TAP < TAPS && OTHER < TAPS) };
-    if ON_MULTIPLIERS {
+    // Two of three pairs on the multipliers.
+    if TAP < 3 {
         assembly!(
             ["vfnmadd231ps {rest}, {whole}, {one}", "vfnmadd231ps {other_rest}, {other_whole}, {one}"],
             one
