@@ -127,33 +127,34 @@ impl TakeTerms for (&mut Sums, Luminance) {
     }
 }
 
-/// Columns that are worked on together and lie far apart: vector `i` of a stretch holds column `i` of each of its runs. What
-/// is beside a column then is in the same lane of the vector beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Runs of a stretch, see [`Runs`].
+pub const RUNS: usize = 16;
+/// The most columns of a run. Their ends are filtered twice, and a stretch has to stay in a near cache.
+pub const LONGEST_RUN: usize = 60;
+
+/// Columns that are worked on together and lie far apart: a row is cut into stretches, a stretch into sixteen runs, and vector
+/// `i` of a stretch holds column `i` of each of its runs. What is beside a column then is in the same lane of the vector
+/// beside it.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
 pub struct Runs {
     /// How many stretches a row has.
     pub stretches: usize,
-    /// Neighbouring columns of a run, at most [`Runs::LONGEST`]; so many vectors has a stretch.
+    /// Neighbouring columns of a run; so many vectors has a stretch.
     pub length: usize,
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Runs {
-    /// Runs of a stretch, the lanes of a vector.
-    pub const LANES: usize = 16;
-    /// Ends of runs are filtered twice, and a stretch has to stay in a near cache.
-    pub const LONGEST: usize = 40;
-
-    #[cfg(target_arch = "x86_64")]
     pub fn of(columns: usize) -> Self {
-        let vectors = columns.div_ceil(Self::LANES);
-        let length = vectors.div_ceil(vectors.div_ceil(Self::LONGEST));
+        let vectors = columns.div_ceil(RUNS);
+        let length = vectors.div_ceil(vectors.div_ceil(LONGEST_RUN));
         Self { stretches: vectors.div_ceil(length), length }
     }
 
     /// Columns of a stretch.
-    #[cfg(target_arch = "x86_64")]
     pub const fn stretch(&self) -> usize {
-        self.length * Self::LANES
+        self.length * RUNS
     }
 }
 
@@ -162,7 +163,7 @@ impl Runs {
 fn add_terms(sum: f64, terms: &[f64], run: Option<usize>) -> f64 {
     let Some(run) = run else { return add_signed_doubles(sum, terms) };
     let mut sum = sum;
-    for stretch in terms.chunks_exact(Runs::LANES * run) {
+    for stretch in terms.chunks_exact(RUNS * run) {
         sum = match add_signed_group(sum, stretch) {
             Some(sum) => sum,
             None => add_runs(sum, stretch, run),
@@ -174,8 +175,8 @@ fn add_terms(sum: f64, terms: &[f64], run: Option<usize>) -> f64 {
 /// Puts the terms of a stretch in the order of the pixels, and adds them.
 #[cold]
 fn add_runs(sum: f64, stretch: &[f64], run: usize) -> f64 {
-    let mut in_order = [0.0; Runs::LANES * Runs::LONGEST];
-    for (column, terms) in stretch.as_chunks::<{ Runs::LANES }>().0.iter().enumerate() {
+    let mut in_order = [0.0; RUNS * LONGEST_RUN];
+    for (column, terms) in stretch.as_chunks::<RUNS>().0.iter().enumerate() {
         for (lane, term) in terms.iter().enumerate() {
             in_order[lane * run + column] = *term;
         }
@@ -276,7 +277,7 @@ fn clear_beyond(row: &mut [f64], runs: Runs, columns: usize) {
     let last = (runs.stretches - 1) * runs.stretch();
     // So many runs are whole, and so many columns of the next one are there.
     let (whole, rest) = ((columns - last) / runs.length, (columns - last) % runs.length);
-    for (column, terms) in row[last..].as_chunks_mut::<{ Runs::LANES }>().0.iter_mut().enumerate() {
+    for (column, terms) in row[last..].as_chunks_mut::<RUNS>().0.iter_mut().enumerate() {
         terms[whole + usize::from(column < rest)..].fill(0.0);
     }
 }
@@ -300,6 +301,40 @@ impl TakeTerms for TermRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Terms dealt out in runs have the sums of terms in the order of the pixels, and what lies beyond the picture counts
+    /// nowhere.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn runs_are_added_in_the_order_of_the_pixels() {
+        let mut noise = crate::testing::Noise::new(3);
+        for columns in [1, 7, 16, 17, 110, 230, 470, 950, 960, 961, 1270, 1910, 3830] {
+            let runs = Runs::of(columns);
+            assert!(runs.length <= LONGEST_RUN && (runs.stretches - 1) * runs.stretch() < columns);
+            assert!(runs.stretches * runs.stretch() >= columns);
+            let (mut rows, mut naive) = (TermRows::default(), Sums::default());
+            rows.set_size_in_runs(3, runs, Luminance::Skipped);
+            let beyond = 3 * runs.stretches * runs.stretch();
+            for place in 0..beyond / RUNS {
+                rows.set(RUNS * place, &[f64::NAN; RUNS], &[f64::NAN; RUNS]);
+            }
+            for (row, column) in (0..3).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+                let (stretch, within) = (column / runs.stretch(), column % runs.stretch());
+                let (lane, vector) = (within / runs.length, within % runs.length);
+                let place = rows.place(row, stretch * runs.stretch() + vector * RUNS + lane);
+                let [contrast, structure] =
+                    [noise.next(), noise.next()].map(|term| f64::from(term) / 3e9 - 0.2);
+                rows.set(place, &[contrast], &[structure]);
+                naive.contrast += contrast;
+                naive.structure += structure;
+            }
+            rows.finish(0..3, runs, columns);
+            let mut sums = Sums::default();
+            sums.add_rows(&rows, 0..3);
+            assert_eq!(sums.contrast.to_bits(), naive.contrast.to_bits(), "{columns}");
+            assert_eq!(sums.structure.to_bits(), naive.structure.to_bits(), "{columns}");
+        }
+    }
 
     #[test]
     fn too_small_pictures_follow_the_reference() {

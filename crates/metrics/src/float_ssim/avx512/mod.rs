@@ -17,9 +17,14 @@
 //!
 //! # Order of work
 //!
-//! Rows are taken in batches of 20, columns in stretches of 12 cells of sixteen pixels, such that what is filtered along
-//! rows stays in a near cache until it is filtered down the columns. The sums of the ten windows that a batch leaves
-//! unfinished are kept for the next one.
+//! Rows are taken in batches of 20, columns in stretches of up to 960, such that what is filtered along rows stays in a near
+//! cache until it is filtered down the columns. The sums of the ten windows that a batch leaves unfinished are kept for the
+//! next one.
+//!
+//! The columns of a stretch are dealt out in sixteen runs ([`Runs`]), a lane for each: what lies beside a sample then is in
+//! the same lane of the vector beside it, and rows are filtered as columns are, with nothing to shift ([`deal_out`]). All that
+//! comes after works on each column by itself, in whatever lane that is. Only the sums over the picture have an order; where
+//! it matters, terms are put back into it.
 //!
 //! Roots and divisions take their time and wait for each other. They are spread over the filtering of the next cell
 //! ([`Meanwhile`]): every step of five rows also makes the terms of one row of the cell before. The terms of a batch are added
@@ -34,21 +39,21 @@ use std::ops::Range;
 
 use super::scalar::{self, SIGNALS, TAPS, Variances};
 use super::source::{Row, Source};
-use super::sums::{Luminance, Runs, Sums, TermRows};
+use super::sums::{LONGEST_RUN, Luminance, RUNS, Runs, Sums, TermRows};
 use super::window::{BATCH, Comparison, OVERHANG};
 use crate::simd::avx512::{Avx512, Fractions};
 use crate::simd::{Number, OnMultipliers, x86};
 use narrow::{PICTURE, PRODUCT};
 
 /// Pixels of a cell.
-const LANES: usize = Runs::LANES;
+const LANES: usize = RUNS;
 /// Rows that a signal is filtered down at a time. Over all signals of a cell there are as many steps as rows: each step also
 /// computes a row of terms.
 const STEP: usize = SIGNALS;
 /// Windows that a batch leaves unfinished.
 const UNFINISHED: usize = OVERHANG;
 /// Cells of a stretch, at most.
-const STRETCH: usize = Runs::LONGEST;
+const STRETCH: usize = LONGEST_RUN;
 /// Vectors of samples are made so many at a time.
 const BLOCK: usize = 4;
 /// Vectors of samples under the windows of a stretch.

@@ -18,19 +18,21 @@
 //! # Work
 //!
 //! A term costs three operations: a product, one of its parts, and the difference. It serves two windows, as in
-//! [`wide`](super::wide). For sixteen pixels that makes 39 operations down the columns and 49 along rows, where ten shift terms over;
-//! with `f64` it is 60 and 68.
+//! [`wide`](super::wide). For sixteen pixels that makes 39 operations, with `f64` 60. Along rows ten more vectors are taken than
+//! windows begin in; as their first ten end no window and their last ten begin none ([`begin`], [`end`]), that makes 41
+//! operations for runs of 60 and 43 for runs of 30.
 //!
 //! Which part comes first depends on the processor ([`Fractions`](crate::simd::avx512::Fractions)): either way the whole part is the multiple of the unit next
 //! to the term, even ones where two are as near, and the difference is exact.
 //!
 //! Zen 4 multiplies on one pair of pipes, and adds and rounds on the other, 512 bits a cycle each. So wholes are summed on the
 //! adders and rests on the multipliers, as a product with 1 and a sum ([`OnMultipliers`]), and differences are shared out.
-//! On Intel both are done in the same places.
+//! It also hands operations to its pipes in pairs: two additions, then two multiplications keep all pipes busy, but by turns
+//! they take up to a quarter longer. Hence [`two_weighted`] and [`add_two`]. On Intel both are done in the same places.
 //!
-//! [`filter_down`] has twenty sums, six weights and the parts of one or two terms in registers. That is all there are, and
-//! the compiler would rather begin with the next rows and write terms to memory: [`weighted`], [`add`] and
-//! [`shifted`] are assembly, which keeps its order. It would also make slower permutations of the shifts.
+//! A row has twenty sums, the samples, the factor 1 and the parts of two terms in registers, 26 of 32. The compiler would
+//! rather begin with the next rows and write terms to memory: [`weighted`], [`add`] and their pairs are assembly, which
+//! keeps its order.
 
 use std::arch::x86_64::*;
 
@@ -335,10 +337,7 @@ fn two_weighted<const PLACE: i32, const ROUND: bool, const TAP: usize, const OTH
     samples: __m512,
 ) -> [Parts; 2] {
     if !ROUND {
-        return [
-            weighted::<PLACE, ROUND>(one, samples, TAP),
-            weighted::<PLACE, ROUND>(one, samples, OTHER),
-        ];
+        return [weighted::<PLACE, ROUND>(one, samples, TAP), weighted::<PLACE, ROUND>(one, samples, OTHER)];
     }
     let (whole, rest, other_whole, other_rest): (__m512, __m512, __m512, __m512);
     macro_rules! assembly {

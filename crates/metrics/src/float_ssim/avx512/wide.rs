@@ -1,21 +1,15 @@
 //! Both filters with sums in `f64`, as they are defined: for any samples.
 //!
 //! Most of the time goes into bringing weighted samples from `f32` to `f64`. The window is symmetric, so a sample with
-//! the weight of one tap also serves the opposite tap, of another window: along a row it is shifted over from the
-//! vector where it was made ([`terms_along`]), and down the columns the sums of eleven windows are under way at the same
-//! time, each getting the same terms in the same order as by definition ([`add_row`]). Sums begin with their first term
+//! the weight of one tap also serves the opposite tap, of another window: the sums of eleven windows are under way at the
+//! same time, each getting the same terms in the same order as by definition ([`add_row`]). Sums begin with their first term
 //! instead of zero; that can change the sign of a zero, which nothing after it sees.
-//!
-//! Where samples are whole numbers below 256, the sums along rows are exact, in whatever order they are taken: samples,
-//! squares and products are whole and below 2^16, and a weight is a whole multiple of 2^-33. So is every term, as it keeps
-//! the leading bits of such a product, and the weights sum up to 1. [`sum_in_pairs`] may then add them as a tree.
 //!
 //! An addition may be a fused multiply-add by 1, which rounds the same sum once ([`OnMultipliers`]): two in five go to the
 //! adders, which the conversions need as well, the others to the multipliers.
 //!
-//! [`filter_down`] has ten sums, six weighted samples, the row and the factor 1 in registers, 18 of 32; the rest is left to
-//! what happens meanwhile. [`filter_along`] has four weighted vectors of three neighbours and four of the first tap, and two
-//! sums: about 20. Two windows at a time hide how long an addition takes; three would spill.
+//! There are ten sums, six weighted samples, the row and the factor 1 in registers, 18 of 32; the rest is left to what happens
+//! meanwhile.
 
 use std::arch::x86_64::*;
 
