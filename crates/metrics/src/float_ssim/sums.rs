@@ -130,7 +130,7 @@ impl TakeTerms for (&mut Sums, Luminance) {
 /// Runs of a stretch, see [`Runs`].
 pub const RUNS: usize = 16;
 /// The most columns of a run. Their ends are filtered twice, and a stretch has to stay in a near cache.
-pub const LONGEST_RUN: usize = 60;
+pub const LONGEST_RUN: usize = 30;
 
 /// Columns that are worked on together and lie far apart: a row is cut into stretches, a stretch into sixteen runs, and vector
 /// `i` of a stretch holds column `i` of each of its runs. What is beside a column then is in the same lane of the vector

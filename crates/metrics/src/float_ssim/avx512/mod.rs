@@ -17,7 +17,7 @@
 //!
 //! # Order of work
 //!
-//! Rows are taken in batches of 20, columns in stretches of up to 960, such that what is filtered along rows stays in a near
+//! Rows are taken in batches of 20, columns in stretches of up to 480, such that what is filtered along rows stays in a near
 //! cache until it is filtered down the columns. The sums of the ten windows that a batch leaves unfinished are kept for the
 //! next one.
 //!

@@ -20,7 +20,7 @@
 //! A term costs three operations: a product, one of its parts, and the difference. It serves two windows, as in
 //! [`wide`](super::wide). For sixteen pixels that makes 39 operations, with `f64` 60. Along rows ten more vectors are taken than
 //! windows begin in; as their first ten end no window and their last ten begin none ([`begin`], [`end`]), that makes 41
-//! operations for runs of 60 and 43 for runs of 30.
+//! operations for runs of 30.
 //!
 //! Which part comes first depends on the processor ([`Fractions`](crate::simd::avx512::Fractions)): either way the whole part is the multiple of the unit next
 //! to the term, even ones where two are as near, and the difference is exact.
