@@ -95,11 +95,14 @@ pub fn add_signed_doubles(sum: f64, terms: &[f64]) -> f64 {
     sum
 }
 
+/// Lanes in which a group of terms of either sign is added: its length must be a multiple.
+const LANES: usize = 16;
+
 /// The sum with a group of terms, if their order does not matter. The sum must not leave its two powers of two on the way, in
 /// whatever order: it must be further from both than so many of the largest term are.
 #[inline(always)]
-fn add_signed_group<const N: usize>(sum: f64, group: &[f64; N]) -> Option<f64> {
-    const LANES: usize = 16;
+pub fn add_signed_group(sum: f64, group: &[f64]) -> Option<f64> {
+    debug_assert!(group.len().is_multiple_of(LANES), "{} terms", group.len());
     let unit = DoubleUnit::of(sum)?;
     // Sizes are compared as bits, in which what is no number is larger than all that are.
     let (mut totals, mut rests, mut largest) = ([0.0; LANES], [0u64; LANES], [0u64; LANES]);
@@ -113,7 +116,7 @@ fn add_signed_group<const N: usize>(sum: f64, group: &[f64; N]) -> Option<f64> {
     }
     let rest = f64::from_bits(rests.into_iter().fold(0, u64::max));
     let largest = f64::from_bits(largest.into_iter().fold(0, u64::max));
-    let reach = (N + 1) as f64 * largest;
+    let reach = (group.len() + 1) as f64 * largest;
     let stays = sum - reach > unit.end / 2.0 && sum + reach < unit.end;
     // All sums are whole multiples of the unit, so that these have any order as well.
     (stays && rest < unit.half && largest <= unit.most).then(|| sum + totals.iter().sum::<f64>())

@@ -40,12 +40,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether the floats are known to be whole numbers from 0 to 255.
-    #[cfg(any(test, target_arch = "x86_64"))]
-    pub fn is_whole(&self) -> bool {
-        matches!(self, Self::Samples(_, 8))
-    }
-
     #[inline(always)]
     pub fn row(&self, y: usize) -> Row<'a> {
         match self {
@@ -109,17 +103,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn only_samples_of_8_bits_are_known_to_be_whole() {
-        let is_whole = |depth| {
-            let frame = Frame::new(testing::format(12, 11, Chroma::C400, depth));
-            let source = Source::luma(&frame);
-            assert_eq!((source.width(), source.height()), (12, 11));
-            source.is_whole()
-        };
-        assert_eq!([8, 9, 10, 16].map(is_whole), [true, false, false, false]);
-        assert!(!Source::Floats(&FloatPlane::new(11, 11)).is_whole());
     }
 }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, TAPS};
-use crate::ordered::add_signed_doubles;
+use crate::ordered::{add_signed_doubles, add_signed_group};
 use crate::simd::Lines;
 
 /// Which terms are wanted beside contrast and structure.
@@ -80,12 +80,13 @@ impl Sums {
     #[inline(always)]
     pub fn add_rows(&mut self, terms: &TermRows, rows: Range<usize>) {
         let all = rows.start * terms.stride..rows.end * terms.stride;
-        self.contrast = add_signed_doubles(self.contrast, &terms.contrast[all.clone()]);
+        let run = terms.run;
+        self.contrast = add_terms(self.contrast, &terms.contrast[all.clone()], run);
         // Pictures that move against each other have a negative structure.
-        self.structure = add_signed_doubles(self.structure, &terms.structure[all.clone()]);
+        self.structure = add_terms(self.structure, &terms.structure[all.clone()], run);
         if terms.luminance_too == Luminance::Wanted {
-            self.ssim = add_signed_doubles(self.ssim, &terms.ssim[all.clone()]);
-            self.luminance = add_signed_doubles(self.luminance, &terms.luminance[all]);
+            self.ssim = add_terms(self.ssim, &terms.ssim[all.clone()], run);
+            self.luminance = add_terms(self.luminance, &terms.luminance[all], run);
         }
     }
 
@@ -126,10 +127,69 @@ impl TakeTerms for (&mut Sums, Luminance) {
     }
 }
 
+/// Runs of a stretch, see [`Runs`].
+pub const RUNS: usize = 16;
+/// The most columns of a run. Their ends are filtered twice, and a stretch has to stay in a near cache.
+pub const LONGEST_RUN: usize = 30;
+
+/// Columns that are worked on together and lie far apart: a row is cut into stretches, a stretch into sixteen runs, and vector
+/// `i` of a stretch holds column `i` of each of its runs. What is beside a column then is in the same lane of the vector
+/// beside it.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub struct Runs {
+    /// How many stretches a row has.
+    pub stretches: usize,
+    /// Neighbouring columns of a run; so many vectors has a stretch.
+    pub length: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Runs {
+    pub fn of(columns: usize) -> Self {
+        let vectors = columns.div_ceil(RUNS);
+        let length = vectors.div_ceil(vectors.div_ceil(LONGEST_RUN));
+        Self { stretches: vectors.div_ceil(length), length }
+    }
+
+    /// Columns of a stretch.
+    pub const fn stretch(&self) -> usize {
+        self.length * RUNS
+    }
+}
+
+/// Adds terms in the order of the pixels, if those of a stretch were dealt out in runs of this length.
+#[inline(always)]
+fn add_terms(sum: f64, terms: &[f64], run: Option<usize>) -> f64 {
+    let Some(run) = run else { return add_signed_doubles(sum, terms) };
+    let mut sum = sum;
+    for stretch in terms.chunks_exact(RUNS * run) {
+        sum = match add_signed_group(sum, stretch) {
+            Some(sum) => sum,
+            None => add_runs(sum, stretch, run),
+        };
+    }
+    sum
+}
+
+/// Puts the terms of a stretch in the order of the pixels, and adds them.
+#[cold]
+fn add_runs(sum: f64, stretch: &[f64], run: usize) -> f64 {
+    let mut in_order = [0.0; RUNS * LONGEST_RUN];
+    for (column, terms) in stretch.as_chunks::<RUNS>().0.iter().enumerate() {
+        for (lane, term) in terms.iter().enumerate() {
+            in_order[lane * run + column] = *term;
+        }
+    }
+    add_signed_doubles(sum, &in_order[..stretch.len()])
+}
+
 /// Rows of terms, one behind the other; zeros, which change no sum, where a row is longer than the picture.
 #[derive(Debug, Default)]
 pub struct TermRows {
     stride: usize,
+    /// The length of the runs in which columns were dealt out, if they were.
+    run: Option<usize>,
     luminance_too: Luminance,
     contrast: Lines<f64>,
     structure: Lines<f64>,
@@ -143,7 +203,7 @@ pub struct TermRows {
 impl TermRows {
     /// Makes room for so many rows of `stride` terms. What they hold is whatever was there before.
     pub fn set_size(&mut self, rows: usize, stride: usize, luminance: Luminance) {
-        (self.stride, self.luminance_too, self.next) = (stride, luminance, 0);
+        (self.stride, self.run, self.luminance_too, self.next) = (stride, None, luminance, 0);
         let make_room = |terms: &mut Lines<f64>| {
             if terms.len() < rows * stride {
                 *terms = Lines::new(rows * stride);
@@ -155,6 +215,13 @@ impl TermRows {
             make_room(&mut self.luminance);
             make_room(&mut self.ssim);
         }
+    }
+
+    /// Makes room for so many rows of terms that are dealt out in runs.
+    #[cfg(target_arch = "x86_64")]
+    pub fn set_size_in_runs(&mut self, rows: usize, runs: Runs, luminance: Luminance) {
+        self.set_size(rows, runs.stretches * runs.stretch(), luminance);
+        self.run = Some(runs.length);
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -183,16 +250,16 @@ impl TermRows {
         self.luminance[place..][..N].copy_from_slice(luminance);
     }
 
-    /// Says that these rows are complete, but for what lies beyond the picture.
+    /// Says that these rows, which are dealt out in runs, are complete, but for what lies beyond the picture.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn finish(&mut self, rows: Range<usize>, columns: usize) {
+    pub fn finish(&mut self, rows: Range<usize>, runs: Runs, columns: usize) {
         for row in rows {
             let row = self.place(row, 0)..self.place(row + 1, 0);
-            self.contrast[row.clone()][columns..].fill(0.0);
-            self.structure[row.clone()][columns..].fill(0.0);
+            clear_beyond(&mut self.contrast[row.clone()], runs, columns);
+            clear_beyond(&mut self.structure[row.clone()], runs, columns);
             if self.luminance_too == Luminance::Wanted {
-                self.luminance[row.clone()][columns..].fill(0.0);
+                clear_beyond(&mut self.luminance[row.clone()], runs, columns);
                 let (contrast, structure) = (&self.contrast[row.clone()], &self.structure[row.clone()]);
                 let (luminance, ssim) = (&self.luminance[row.clone()], &mut self.ssim[row]);
                 for (at, ssim) in ssim.iter_mut().enumerate() {
@@ -200,6 +267,18 @@ impl TermRows {
                 }
             }
         }
+    }
+}
+
+/// Makes zeros of what lies beyond the last column, in the last stretch.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn clear_beyond(row: &mut [f64], runs: Runs, columns: usize) {
+    let last = (runs.stretches - 1) * runs.stretch();
+    // So many runs are whole, and so many columns of the next one are there.
+    let (whole, rest) = ((columns - last) / runs.length, (columns - last) % runs.length);
+    for (column, terms) in row[last..].as_chunks_mut::<RUNS>().0.iter_mut().enumerate() {
+        terms[whole + usize::from(column < rest)..].fill(0.0);
     }
 }
 
@@ -222,6 +301,40 @@ impl TakeTerms for TermRows {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Terms dealt out in runs have the sums of terms in the order of the pixels, and what lies beyond the picture counts
+    /// nowhere.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn runs_are_added_in_the_order_of_the_pixels() {
+        let mut noise = crate::testing::Noise::new(3);
+        for columns in [1, 7, 16, 17, 110, 230, 470, 950, 960, 961, 1270, 1910, 3830] {
+            let runs = Runs::of(columns);
+            assert!(runs.length <= LONGEST_RUN && (runs.stretches - 1) * runs.stretch() < columns);
+            assert!(runs.stretches * runs.stretch() >= columns);
+            let (mut rows, mut naive) = (TermRows::default(), Sums::default());
+            rows.set_size_in_runs(3, runs, Luminance::Skipped);
+            let beyond = 3 * runs.stretches * runs.stretch();
+            for place in 0..beyond / RUNS {
+                rows.set(RUNS * place, &[f64::NAN; RUNS], &[f64::NAN; RUNS]);
+            }
+            for (row, column) in (0..3).flat_map(|row| (0..columns).map(move |column| (row, column))) {
+                let (stretch, within) = (column / runs.stretch(), column % runs.stretch());
+                let (lane, vector) = (within / runs.length, within % runs.length);
+                let place = rows.place(row, stretch * runs.stretch() + vector * RUNS + lane);
+                let [contrast, structure] =
+                    [noise.next(), noise.next()].map(|term| f64::from(term) / 3e9 - 0.2);
+                rows.set(place, &[contrast], &[structure]);
+                naive.contrast += contrast;
+                naive.structure += structure;
+            }
+            rows.finish(0..3, runs, columns);
+            let mut sums = Sums::default();
+            sums.add_rows(&rows, 0..3);
+            assert_eq!(sums.contrast.to_bits(), naive.contrast.to_bits(), "{columns}");
+            assert_eq!(sums.structure.to_bits(), naive.structure.to_bits(), "{columns}");
+        }
+    }
 
     #[test]
     fn too_small_pictures_follow_the_reference() {

@@ -17,9 +17,14 @@
 //!
 //! # Order of work
 //!
-//! Rows are taken in batches of 20, columns in stretches of 12 cells of sixteen pixels, such that what is filtered along
-//! rows stays in a near cache until it is filtered down the columns. The sums of the ten windows that a batch leaves
-//! unfinished are kept for the next one.
+//! Rows are taken in batches of 20, columns in stretches of up to 480, such that what is filtered along rows stays in a near
+//! cache until it is filtered down the columns. The sums of the ten windows that a batch leaves unfinished are kept for the
+//! next one.
+//!
+//! The columns of a stretch are dealt out in sixteen runs ([`Runs`]), a lane for each: what lies beside a sample then is in
+//! the same lane of the vector beside it, and rows are filtered as columns are, with nothing to shift ([`deal_out`]). All that
+//! comes after works on each column by itself, in whatever lane that is. Only the sums over the picture have an order; where
+//! it matters, terms are put back into it.
 //!
 //! Roots and divisions take their time and wait for each other. They are spread over the filtering of the next cell
 //! ([`Meanwhile`]): every step of five rows also makes the terms of one row of the cell before. The terms of a batch are added
@@ -29,39 +34,65 @@
 mod narrow;
 mod wide;
 
+use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::scalar::{self, SIGNALS, TAPS, Variances};
 use super::source::{Row, Source};
-use super::sums::{Luminance, Sums, TermRows};
+use super::sums::{LONGEST_RUN, Luminance, RUNS, Runs, Sums, TermRows};
 use super::window::{BATCH, Comparison, OVERHANG};
 use crate::simd::avx512::{Avx512, Fractions};
 use crate::simd::{Number, OnMultipliers, x86};
 use narrow::{PICTURE, PRODUCT};
 
 /// Pixels of a cell.
-const LANES: usize = 16;
+const LANES: usize = RUNS;
 /// Rows that a signal is filtered down at a time. Over all signals of a cell there are as many steps as rows: each step also
 /// computes a row of terms.
 const STEP: usize = SIGNALS;
 /// Windows that a batch leaves unfinished.
 const UNFINISHED: usize = OVERHANG;
-/// Cells of a stretch.
-const STRETCH: usize = 12;
-/// Samples under the windows of a stretch, and what vectors read beyond them.
-const SAMPLES: usize = (LANES * (STRETCH + 1) + TAPS).next_multiple_of(32);
+/// Cells of a stretch, at most.
+const STRETCH: usize = LONGEST_RUN;
+/// Vectors of samples are made so many at a time.
+const BLOCK: usize = 4;
+/// Vectors of samples under the windows of a stretch.
+const VECTORS: usize = (STRETCH + UNFINISHED).next_multiple_of(BLOCK);
+/// Samples under the windows of a stretch, and what is read beyond them.
+const LINE: usize = (LANES * STRETCH + UNFINISHED + BLOCK).next_multiple_of(LANES);
 /// Weights of a window, of which the last five are the first five again.
 const WEIGHTS: usize = TAPS / 2 + 1;
 
 /// So many rows ahead, samples are asked for: the part of a row under a stretch is too short for the processor to see.
 const AHEAD: usize = 4;
 
-/// The signals of a part of a row.
+/// Samples of a part of a row.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Signals([[f32; SAMPLES]; SIGNALS]);
+struct Line([f32; LINE]);
 
-/// Neighbouring pixels of all signals.
+/// Samples of both pictures for a part of a row, dealt out in [`Runs`]. Each run goes on into the next one, as far as windows do.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Samples([[[f32; LANES]; VECTORS]; 2]);
+
+impl Samples {
+    const ZERO: Self = Self([[[0.0; LANES]; VECTORS]; 2]);
+
+    /// A vector of a signal.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+    fn signal<const SIGNAL: usize>(&self, at: usize) -> __m512 {
+        let picture = |number: usize| _mm512_castsi512_ps(x86::load512(&self.0[number][at], 0));
+        match SIGNAL {
+            0 | 1 => picture(SIGNAL),
+            2 | 3 => _mm512_mul_ps(picture(SIGNAL - 2), picture(SIGNAL - 2)),
+            _ => _mm512_mul_ps(picture(0), picture(1)),
+        }
+    }
+}
+
+/// A vector of all signals.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 struct Cell([[f32; LANES]; SIGNALS]);
@@ -111,8 +142,8 @@ impl Stretch {
 pub struct Batches {
     _proof: Avx512,
     fractions: Fractions,
-    /// Of a row and of the next one: what was written just now is slow to read.
-    signals: [Signals; 2],
+    line: Line,
+    samples: Samples,
     /// A stretch, filtered along its rows.
     along: Box<[[Cell; STRETCH]; BATCH]>,
     /// What the batch before has left of every cell.
@@ -127,19 +158,20 @@ struct Meanwhile<'a> {
     first: usize,
     /// The column of the cell before, of which terms are still to be made.
     column: usize,
-    variances: [Variances<LANES>; BATCH],
-    /// The row before, whose roots are taken, and where its terms go.
-    rooted: Rooted,
+    /// Of that cell and, as its last row is divided late, of the one before it, by turns.
+    variances: [Variances<LANES>; 2 * BATCH],
+    /// Where those of the cell before begin.
+    start: usize,
+    /// The row before: where its variances are, their roots, and where its terms go.
+    rooted: usize,
+    deviations: Deviations,
     rooted_at: usize,
 }
 
-/// Variances of pixels, and the roots of their products. Whole cache lines: these are read soon after they are written.
+/// A whole cache line: these are read soon after they are written.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-struct Rooted {
-    variances: Variances<LANES>,
-    deviations: [f32; LANES],
-}
+struct Deviations([f32; LANES]);
 
 impl<'a> Meanwhile<'a> {
     /// Before the first cell is finished, what belongs to no cell is written to its place.
@@ -149,8 +181,10 @@ impl<'a> Meanwhile<'a> {
             terms,
             first,
             column: 0,
-            variances: [Variances::ZERO; BATCH],
-            rooted: Rooted { variances: Variances::ZERO, deviations: [0.0; LANES] },
+            variances: [Variances::ZERO; 2 * BATCH],
+            start: 0,
+            rooted: 0,
+            deviations: Deviations([0.0; LANES]),
         }
     }
 
@@ -158,15 +192,15 @@ impl<'a> Meanwhile<'a> {
     #[inline(always)]
     fn make_terms(&mut self, row: usize) {
         self.divide();
-        let variances = self.variances[row];
-        self.rooted = Rooted { variances, deviations: variances.deviations() };
+        self.rooted = self.start + row;
+        self.deviations = Deviations(self.variances[self.rooted].deviations());
         self.rooted_at = self.terms.place(self.first + row, self.column);
     }
 
     #[inline(always)]
     fn divide(&mut self) {
-        let Rooted { variances, deviations } = &self.rooted;
-        let (contrast, structure) = variances.contrast_structure(deviations);
+        let variances = &self.variances[self.rooted];
+        let (contrast, structure) = variances.contrast_structure(&self.deviations.0);
         self.terms.set(self.rooted_at, &contrast, &structure);
     }
 
@@ -174,7 +208,9 @@ impl<'a> Meanwhile<'a> {
     #[inline(always)]
     fn next_cell(&mut self, column: usize, moments: &[Cell; BATCH]) {
         self.column = column;
-        for (row, (variances, moments)) in self.variances.iter_mut().zip(moments).enumerate() {
+        self.start = BATCH - self.start;
+        let variances = &mut self.variances[self.start..][..BATCH];
+        for (row, (variances, moments)) in variances.iter_mut().zip(moments).enumerate() {
             *variances = Variances::of(&moments.0);
             if self.terms.luminance_too() == Luminance::Wanted {
                 let place = self.terms.place(self.first + row, column);
@@ -185,12 +221,12 @@ impl<'a> Meanwhile<'a> {
 
     /// Makes the terms of the last cell.
     #[inline(always)]
-    fn finish(mut self, columns: usize) {
+    fn finish(mut self, runs: Runs, columns: usize) {
         for row in 0..BATCH {
             self.make_terms(row);
         }
         self.divide();
-        self.terms.finish(self.first..self.first + BATCH, columns);
+        self.terms.finish(self.first..self.first + BATCH, runs, columns);
     }
 }
 
@@ -200,7 +236,8 @@ impl Batches {
         Self {
             _proof: proof,
             fractions: Fractions::of_machine(proof),
-            signals: [Signals([[0.0; SAMPLES]; SIGNALS]); 2],
+            line: Line([0.0; LINE]),
+            samples: Samples::ZERO,
             along: Box::new([[Cell::ZERO; STRETCH]; BATCH]),
             unfinished: vec![Unfinished([[[[0.0; LANES]; UNFINISHED]; 2]; SIGNALS]); stretches * STRETCH],
             stretches: vec![Stretch::FIRST; stretches],
@@ -210,7 +247,7 @@ impl Batches {
     /// Adds all windows to the sums. Both pictures have the same size and a window fits; `terms` is scratch.
     pub fn sums(&mut self, comparison: &Comparison<'_>, terms: &mut TermRows, sums: &mut Sums) {
         let height = comparison.reference.height();
-        terms.set_size(BATCH, stride(comparison), comparison.luminance);
+        terms.set_size_in_runs(BATCH, runs(comparison), comparison.luminance);
         self.stretches.fill(Stretch::FIRST);
         for top in (0..height).step_by(BATCH) {
             let bottom = height.min(top + BATCH);
@@ -232,7 +269,8 @@ impl Batches {
         terms: &mut TermRows,
     ) -> Range<usize> {
         let under = rows.start..rows.end + UNFINISHED;
-        terms.set_size(under.len().next_multiple_of(BATCH), stride(comparison), comparison.luminance);
+        let room = under.len().next_multiple_of(BATCH);
+        terms.set_size_in_runs(room, runs(comparison), comparison.luminance);
         self.stretches.fill(Stretch::FIRST);
         for top in under.clone().step_by(BATCH) {
             let bottom = under.end.min(top + BATCH);
@@ -244,9 +282,9 @@ impl Batches {
     }
 }
 
-/// Room for a row of terms.
-fn stride(comparison: &Comparison<'_>) -> usize {
-    (comparison.reference.width() - UNFINISHED).next_multiple_of(LANES)
+/// How the columns of windows are dealt out.
+fn runs(comparison: &Comparison<'_>) -> Runs {
+    Runs::of(comparison.reference.width() - UNFINISHED)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
@@ -264,20 +302,14 @@ impl Batches {
         terms: &mut TermRows,
         first: usize,
     ) {
-        match (comparison.reference.is_whole(), self.fractions) {
-            (true, Fractions::Rounded) => self.measure_signals::<true, true>(comparison, rows, terms, first),
-            (true, Fractions::Reduced) => self.measure_signals::<true, false>(comparison, rows, terms, first),
-            (false, Fractions::Rounded) => {
-                self.measure_signals::<false, true>(comparison, rows, terms, first)
-            }
-            (false, Fractions::Reduced) => {
-                self.measure_signals::<false, false>(comparison, rows, terms, first)
-            }
+        match self.fractions {
+            Fractions::Rounded => self.measure_signals::<true>(comparison, rows, terms, first),
+            Fractions::Reduced => self.measure_signals::<false>(comparison, rows, terms, first),
         }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-    fn measure_signals<const WHOLE: bool, const ROUND: bool>(
+    fn measure_signals<const ROUND: bool>(
         &mut self,
         comparison: &Comparison<'_>,
         rows: Range<usize>,
@@ -286,53 +318,54 @@ impl Batches {
     ) {
         let one = OnMultipliers::new();
         let Comparison { reference, distorted, .. } = *comparison;
-        let columns = reference.width() - UNFINISHED;
-        let Self { signals, along, unfinished, stretches, .. } = self;
+        let runs = runs(comparison);
+        let Self { line, samples, along, unfinished, stretches, .. } = self;
         let mut moments = [Cell::ZERO; BATCH];
         let mut meanwhile = Meanwhile::new(terms, first);
-        let all = unfinished.as_chunks_mut::<STRETCH>().0.iter_mut().zip(stretches).enumerate();
-        for (number, (unfinished, stretch)) in all.take(columns.div_ceil(LANES * STRETCH)) {
-            let from = number * STRETCH * LANES;
-            let cells = (columns - from).div_ceil(LANES).min(STRETCH);
-            let fill = |signals: &mut Signals, y: usize| fill_signals(signals, reference, distorted, y, from);
-            let mut next_in_range = fill(&mut signals[rows.start % 2], rows.start);
+        let all = unfinished.chunks_exact_mut(runs.length).zip(stretches).enumerate();
+        for (number, (unfinished, stretch)) in all.take(runs.stretches) {
+            let from = number * runs.stretch();
             let mut all_in_range = true;
             for (along, y) in along.iter_mut().zip(rows.clone()) {
-                let in_range = next_in_range;
-                next_in_range = fill(&mut signals[(y + 1) % 2], (y + 1).min(rows.end - 1));
-                filter_along::<WHOLE, ROUND>(one, in_range, &signals[y % 2], &mut along[..cells]);
+                let mut in_range = true;
+                for (source, samples) in [reference, distorted].into_iter().zip(&mut samples.0) {
+                    in_range &= fill_line(line, source, y, from, runs.length);
+                    deal_out(&line.0, runs.length, samples);
+                }
+                filter_along::<ROUND>(one, in_range, samples, &mut along[..runs.length]);
                 all_in_range &= in_range;
             }
             let before = stretch.form;
             let form = stretch.follow(all_in_range);
             if form != before {
-                change_form(form, &mut unfinished[..cells]);
+                change_form(form, unfinished);
             }
-            for (cell, unfinished) in unfinished.iter_mut().enumerate().take(cells) {
+            for (cell, unfinished) in unfinished.iter_mut().enumerate() {
                 filter_down::<ROUND>(one, form, along, cell, unfinished, &mut moments, &mut meanwhile);
                 meanwhile.next_cell(from + cell * LANES, &moments);
             }
         }
-        meanwhile.finish(columns);
+        meanwhile.finish(runs, reference.width() - UNFINISHED);
     }
 }
 
 /// Filters a row, in the faster form if its samples are in the range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn filter_along<const WHOLE: bool, const ROUND: bool>(
-    one: OnMultipliers,
-    in_range: bool,
-    signals: &Signals,
-    out: &mut [Cell],
-) {
-    let single = narrow::splat(one);
-    for (signal, samples) in signals.0.iter().enumerate() {
-        match (in_range, signal) {
-            (true, 0 | 1) => narrow::filter_along::<PICTURE, ROUND>(single, samples, out, signal),
-            (true, _) => narrow::filter_along::<PRODUCT, ROUND>(single, samples, out, signal),
-            (false, _) => wide::filter_along::<WHOLE>(one, samples, out, signal),
-        }
+fn filter_along<const ROUND: bool>(one: OnMultipliers, in_range: bool, samples: &Samples, out: &mut [Cell]) {
+    if in_range {
+        let one = narrow::splat(one);
+        narrow::filter_along::<PICTURE, ROUND, 0>(one, samples, out);
+        narrow::filter_along::<PICTURE, ROUND, 1>(one, samples, out);
+        narrow::filter_along::<PRODUCT, ROUND, 2>(one, samples, out);
+        narrow::filter_along::<PRODUCT, ROUND, 3>(one, samples, out);
+        narrow::filter_along::<PRODUCT, ROUND, 4>(one, samples, out);
+    } else {
+        wide::filter_along::<0>(one, samples, out);
+        wide::filter_along::<1>(one, samples, out);
+        wide::filter_along::<2>(one, samples, out);
+        wide::filter_along::<3>(one, samples, out);
+        wide::filter_along::<4>(one, samples, out);
     }
 }
 
@@ -375,68 +408,80 @@ fn change_form(form: Form, cells: &mut [Unfinished]) {
     }
 }
 
-/// The signals of row `y` from column `from` on, as many as there are and fit. Says whether the samples are in the range.
+/// Reads row `y` from column `from` on, as far as windows of a stretch reach and the picture does. Says whether the samples
+/// are in the range.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_signals(
-    signals: &mut Signals,
-    reference: Source<'_>,
-    distorted: Source<'_>,
-    y: usize,
-    from: usize,
-) -> bool {
-    for source in [reference, distorted] {
-        match source.row((y + AHEAD).min(source.height() - 1)) {
-            Row::U8(row, _) => ask_for(row, from),
-            Row::U16(row, _) => ask_for(row, from),
-            Row::Floats(row) => ask_for(row, from),
-        }
+fn fill_line(line: &mut Line, source: Source<'_>, y: usize, from: usize, run: usize) -> bool {
+    let end = source.width().min(from + run * LANES + UNFINISHED);
+    match source.row((y + AHEAD).min(source.height() - 1)) {
+        Row::U8(row, _) => ask_for(&row[from..end]),
+        Row::U16(row, _) => ask_for(&row[from..end]),
+        Row::Floats(row) => ask_for(&row[from..end]),
     }
-    let at_once = match (reference.row(y), distorted.row(y)) {
-        (Row::U8(row, factor), Row::U8(other, _)) => {
-            fill_at_once(signals, &row[from..], &other[from..], factor)
-        }
-        (Row::U16(row, factor), Row::U16(other, _)) => {
-            fill_at_once(signals, &row[from..], &other[from..], factor)
-        }
-        (Row::Floats(row), Row::Floats(other)) => fill_at_once(signals, &row[from..], &other[from..], 1.0),
-        _ => None,
+    match source.row(y) {
+        Row::U8(row, factor) => fill_from(line, &row[from..end], factor),
+        Row::U16(row, factor) => fill_from(line, &row[from..end], factor),
+        Row::Floats(row) => fill_from(line, &row[from..end], 1.0),
+    }
+}
+
+/// Says the same as [`fill_line`], for a row of bytes, 16-bit numbers or floats.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn fill_from<T: Number>(line: &mut Line, row: &[T], factor: f32) -> bool {
+    let Some(last) = row.len().checked_sub(LANES) else {
+        let mut padded = [row[0]; LANES];
+        padded[..row.len()].copy_from_slice(row);
+        return fill_from(line, &padded, factor);
     };
-    at_once.unwrap_or_else(|| {
-        let [plain, other, ..] = &mut signals.0;
-        reference.row(y).read(from, plain);
-        distorted.row(y).read(from, other);
-        // Whatever lies beyond the picture: a length that the compiler knows is faster.
-        scalar::multiply_rows(signals.0.each_mut().map(|row| &mut row[..]));
-        narrow::is_in_range(reference.row(y), from) && narrow::is_in_range(distorted.row(y), from)
-    })
-}
-
-/// All signals in one go, if there are as many samples as fit. Says the same as [`fill_signals`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_at_once<T: Copy + Into<f32>>(
-    signals: &mut Signals,
-    row: &[T],
-    other_row: &[T],
-    factor: f32,
-) -> Option<bool> {
-    let (row, other_row) = (row.first_chunk::<SAMPLES>()?, other_row.first_chunk::<SAMPLES>()?);
-    let [plain, other, squared, other_squared, product] = &mut signals.0;
-    let mut largest = 0;
-    for x in 0..SAMPLES {
-        let (a, b): (f32, f32) = (row[x].into() * factor, other_row[x].into() * factor);
-        (plain[x], other[x]) = (a, b);
-        (squared[x], other_squared[x], product[x]) = (a * a, b * b, a * b);
-        largest = largest.max(narrow::beyond_least(a)).max(narrow::beyond_least(b));
+    let factor = _mm512_set1_ps(factor);
+    let mut furthest = _mm512_setzero_si512();
+    // The last vector may take some samples again.
+    for at in (0..last).step_by(LANES).chain([last]) {
+        let samples = _mm512_mul_ps(sixteen(row, at), factor);
+        x86::store512(&mut line.0, at, _mm512_castps_si512(samples));
+        furthest = _mm512_max_epu32(furthest, narrow::beyond_least(samples));
     }
-    Some(narrow::is_within(largest))
+    narrow::is_within(_mm512_reduce_max_epu32(furthest))
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn ask_for<T: Number>(row: &[T], from: usize) {
-    for at in (from..from + SAMPLES).step_by(64 / size_of::<T>()) {
+fn sixteen<T: Number>(row: &[T], at: usize) -> __m512 {
+    match size_of::<T>() {
+        1 => _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x86::load128(row, at))),
+        2 => _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(x86::load256(row, at))),
+        _ => _mm512_castsi512_ps(x86::load512(row, at)),
+    }
+}
+
+/// Deals samples out in runs, a block of vectors at a time. A run's samples lie side by side: four of them from each of four
+/// runs make a vector, four such vectors are transposed in their parts of four.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn deal_out(line: &[f32; LINE], run: usize, out: &mut [[f32; LANES]; VECTORS]) {
+    let blocks = out.as_chunks_mut::<BLOCK>().0;
+    for (block, out) in blocks.iter_mut().enumerate().take((run + UNFINISHED).div_ceil(BLOCK)) {
+        let four = |lane: usize| {
+            let quarter = |part: usize| x86::load128(line, (BLOCK * part + lane) * run + BLOCK * block);
+            let low = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(quarter(0)), quarter(1));
+            _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(low, quarter(2)), quarter(3))
+        };
+        let (a, b, c, d) = (four(0), four(1), four(2), four(3));
+        let (ab, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let (cd, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        x86::store512(&mut out[0], 0, _mm512_unpacklo_epi64(ab, cd));
+        x86::store512(&mut out[1], 0, _mm512_unpackhi_epi64(ab, cd));
+        x86::store512(&mut out[2], 0, _mm512_unpacklo_epi64(ab_high, cd_high));
+        x86::store512(&mut out[3], 0, _mm512_unpackhi_epi64(ab_high, cd_high));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn ask_for<T: Number>(row: &[T]) {
+    for at in (0..row.len()).step_by(64 / size_of::<T>()) {
         x86::prefetch(row, at);
     }
 }
@@ -451,7 +496,7 @@ mod tests {
     /// Samples of a row's signal, and both filters' results, of the parts that either processor makes.
     fn check_filters<const PLACE: i32, const ROUND: bool>(least: f32, most: f32, seed: u32) {
         let mut noise = Noise::new(seed);
-        let samples: [f32; SAMPLES] = std::array::from_fn(|_| match noise.below(16) {
+        let line: [f32; LINE] = std::array::from_fn(|_| match noise.below(16) {
             0 => least,
             1 => most,
             _ => (least + (most - least) * (noise.below(1 << 16) as f32 / 65_536.0)).clamp(least, most),
@@ -461,18 +506,21 @@ mod tests {
             terms.fold(0.0, |sum, term| sum + term) as f32
         };
         let mut along = Box::new([[Cell::ZERO; STRETCH]; BATCH]);
+        let (mut samples, run) = (Samples::ZERO, 1 + noise.below(STRETCH as u32) as usize);
         let mut unfinished = [[[0.0; LANES]; UNFINISHED]; 2];
         let (mut terms, mut down) = (TermRows::default(), [Cell::ZERO; BATCH]);
-        terms.set_size(BATCH, LANES, Luminance::Skipped);
+        terms.set_size_in_runs(BATCH, Runs::of(LANES), Luminance::Skipped);
         // SAFETY: the caller has seen the level among those of this machine.
         unsafe {
             let one = narrow::splat(OnMultipliers::new());
-            narrow::filter_along::<PLACE, ROUND>(one, &samples, &mut along[0], 0);
-            for (x, got) in along[0].iter().flat_map(|cell| cell.0[0]).enumerate() {
-                assert_eq!(got, naive(&samples[x..][..TAPS]), "{least} to {most}, at {x}");
+            deal_out(&line, run, &mut samples.0[0]);
+            narrow::filter_along::<PLACE, ROUND, 0>(one, &samples, &mut along[0][..run]);
+            for (column, lane) in (0..run).flat_map(|column| (0..LANES).map(move |lane| (column, lane))) {
+                let expected = naive(&line[lane * run + column..][..TAPS]);
+                assert_eq!(along[0][column].0[0][lane], expected, "{least} to {most}, {lane} at {column}");
             }
             for (y, row) in along.iter_mut().enumerate() {
-                row[3].0[1] = std::array::from_fn(|lane| samples[(7 * y + lane * lane) % SAMPLES]);
+                row[3].0[1] = std::array::from_fn(|lane| line[(7 * y + lane * lane) % LINE]);
             }
             let mut meanwhile = Meanwhile::new(&mut terms, 0);
             narrow::filter_down::<PLACE, ROUND>(

@@ -18,25 +18,26 @@
 //! # Work
 //!
 //! A term costs three operations: a product, one of its parts, and the difference. It serves two windows, as in
-//! [`wide`](super::wide). For sixteen pixels that makes 39 operations down the columns and 49 along rows, where ten shift terms over;
-//! with `f64` it is 60 and 68.
+//! [`wide`](super::wide). For sixteen pixels that makes 39 operations, with `f64` 60. Along rows ten more vectors are taken than
+//! windows begin in; as their first ten end no window and their last ten begin none ([`begin`], [`end`]), that makes 41
+//! operations for runs of 30.
 //!
 //! Which part comes first depends on the processor ([`Fractions`](crate::simd::avx512::Fractions)): either way the whole part is the multiple of the unit next
 //! to the term, even ones where two are as near, and the difference is exact.
 //!
 //! Zen 4 multiplies on one pair of pipes, and adds and rounds on the other, 512 bits a cycle each. So wholes are summed on the
 //! adders and rests on the multipliers, as a product with 1 and a sum ([`OnMultipliers`]), and differences are shared out.
-//! On Intel both are done in the same places.
+//! It also hands operations to its pipes in pairs: two additions, then two multiplications keep all pipes busy, but by turns
+//! they take up to a quarter longer. Hence [`two_weighted`] and [`add_two`]. On Intel both are done in the same places.
 //!
-//! [`filter_down`] has twenty sums, six weights and the parts of one or two terms in registers. That is all there are, and
-//! the compiler would rather begin with the next rows and write terms to memory: [`weighted`], [`add`] and
-//! [`shifted`] are assembly, which keeps its order. It would also make slower permutations of the shifts.
+//! A row has twenty sums, the samples, the factor 1 and the parts of two terms in registers, 26 of 32. The compiler would
+//! rather begin with the next rows and write terms to memory: [`weighted`], [`add`] and their pairs are assembly, which
+//! keeps its order.
 
 use std::arch::x86_64::*;
 
-use super::{Cell, LANES, Meanwhile, SAMPLES, STEP, STRETCH, UNFINISHED, Under, WEIGHTS};
-use crate::float_ssim::scalar::WINDOW;
-use crate::float_ssim::source::Row;
+use super::{Cell, Meanwhile, STEP, STRETCH, Samples, UNFINISHED, Under};
+use crate::float_ssim::scalar::{TAPS, WINDOW};
 use crate::float_ssim::window::BATCH;
 use crate::simd::{OnMultipliers, x86};
 
@@ -48,33 +49,18 @@ pub const PICTURE: i32 = 15 << 4;
 /// Where terms of squares and products are split.
 pub const PRODUCT: i32 = 7 << 4;
 
-/// How far a sample is from the least one, such that those beyond the range are further than those within it: positive numbers
+/// How far samples are from the least one, such that those beyond the range are further than those within it: positive numbers
 /// have the order of their bits, and all others are beyond.
-#[inline(always)]
-pub fn beyond_least(sample: f32) -> u32 {
-    sample.to_bits().wrapping_sub(RANGE.0.to_bits())
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn beyond_least(samples: __m512) -> __m512i {
+    _mm512_sub_epi32(_mm512_castps_si512(samples), _mm512_set1_epi32(RANGE.0.to_bits() as i32))
 }
 
 /// Whether samples are in the range of which none is further from the least one.
 #[inline(always)]
 pub fn is_within(largest: u32) -> bool {
     largest <= RANGE.1.to_bits() - RANGE.0.to_bits()
-}
-
-/// Whether the samples of a row from column `from` on lie in the range, as many as [`SAMPLES`].
-#[inline(always)]
-pub fn is_in_range(row: Row<'_>, from: usize) -> bool {
-    is_within(match row {
-        Row::U8(row, factor) => largest(&row[from..], factor),
-        Row::U16(row, factor) => largest(&row[from..], factor),
-        Row::Floats(row) => largest(&row[from..], 1.0),
-    })
-}
-
-#[inline(always)]
-fn largest<T: Copy + Into<f32>>(row: &[T], factor: f32) -> u32 {
-    let row = &row[..row.len().min(SAMPLES)];
-    row.iter().fold(0, |largest, sample| largest.max(beyond_least((*sample).into() * factor)))
 }
 
 /// A term, or a sum of terms, in its two parts.
@@ -173,89 +159,129 @@ fn add(one: __m512, sum: Parts, term: Parts) -> Parts {
     Parts { whole, rest }
 }
 
-/// The terms from number `BY` of the first vector on, those beyond it from the second.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn shifted<const BY: i32>(now: Parts, next: Parts) -> Parts {
-    let (whole, rest): (__m512, __m512);
-    // SAFETY: the instructions belong to the features of this function; they read and write these registers only.
-    unsafe {
-        std::arch::asm!(
-            "valignd {whole}, {next}, {now}, {by}",
-            "valignd {rest}, {next_rest}, {now_rest}, {by}",
-            by = const BY,
-            now = in(zmm_reg) now.whole,
-            next = in(zmm_reg) next.whole,
-            now_rest = in(zmm_reg) now.rest,
-            next_rest = in(zmm_reg) next.rest,
-            whole = out(zmm_reg) whole,
-            rest = out(zmm_reg) rest,
-            options(nomem, nostack, preserves_flags),
-        );
-    }
-    Parts { whole, rest }
-}
-
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 fn joined(sum: Parts) -> __m512 {
     _mm512_add_ps(sum.whole, sum.rest)
 }
 
-/// The window along a row: the terms of taps 0 to 4 also are those of taps 10 to 6, of windows before.
+/// The window along a row: vector `n` is tap `k` of the window that begins `k` vectors before it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-pub fn filter_along<const PLACE: i32, const ROUND: bool>(
+pub fn filter_along<const PLACE: i32, const ROUND: bool, const SIGNAL: usize>(
     one: __m512,
-    samples: &[f32; SAMPLES],
+    samples: &Samples,
     out: &mut [Cell],
-    signal: usize,
 ) {
-    let mut now = side_terms::<PLACE, ROUND>(one, samples, 0);
-    for (cell, out) in out.iter_mut().enumerate() {
-        let next = side_terms::<PLACE, ROUND>(one, samples, LANES * (cell + 1));
-        let centre = term_at::<PLACE, ROUND>(one, samples, LANES * cell, 5);
-        let outer = add(one, shifted::<10>(now[0], next[0]), now[0]);
-        let second = add(one, shifted::<8>(now[1], next[1]), now[1]);
-        let outer = add(one, outer, second);
-        let third = add(one, shifted::<6>(now[2], next[2]), now[2]);
-        let fourth = add(one, shifted::<4>(now[3], next[3]), now[3]);
-        let middle = add(one, third, fourth);
-        let inner = add(one, shifted::<2>(now[4], next[4]), now[4]);
-        let inner = add(one, inner, centre);
-        let sum = add(one, add(one, middle, outer), inner);
-        x86::store512(&mut out.0[signal], 0, _mm512_castps_si512(joined(sum)));
-        now = next;
+    let mut sums = [Parts { whole: _mm512_setzero_ps(), rest: _mm512_setzero_ps() }; UNFINISHED];
+    macro_rules! first {
+        ($($at:literal)*) => {
+            $(begin::<PLACE, ROUND, $at>(one, samples.signal::<SIGNAL>($at), &mut sums);)*
+        };
+    }
+    first!(0 1 2 3 4 5 6 7 8 9);
+    let Some(whole) = out.len().checked_sub(UNFINISHED) else {
+        for (at, out) in out.iter_mut().enumerate() {
+            let done = add_row::<PLACE, ROUND>(one, samples.signal::<SIGNAL>(at + UNFINISHED), &mut sums);
+            x86::store512(&mut out.0[SIGNAL], 0, _mm512_castps_si512(joined(done)));
+        }
+        return;
+    };
+    for (at, out) in out[..whole].iter_mut().enumerate() {
+        let done = add_row::<PLACE, ROUND>(one, samples.signal::<SIGNAL>(at + UNFINISHED), &mut sums);
+        x86::store512(&mut out.0[SIGNAL], 0, _mm512_castps_si512(joined(done)));
+    }
+    macro_rules! last {
+        ($($at:literal)*) => {
+            $(
+                let vector = samples.signal::<SIGNAL>(out.len() + $at);
+                let done = end::<PLACE, ROUND, $at>(one, vector, &mut sums);
+                x86::store512(&mut out[whole + $at].0[SIGNAL], 0, _mm512_castps_si512(joined(done)));
+            )*
+        };
+    }
+    last!(0 1 2 3 4 5 6 7 8 9);
+}
+
+/// As [`add_row`], for vector number `AT`: no window began before the first.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn begin<const PLACE: i32, const ROUND: bool, const AT: usize>(
+    one: __m512,
+    samples: __m512,
+    sums: &mut [Parts; UNFINISHED],
+) {
+    let before = *sums;
+    if AT >= 5 {
+        let [outer, centre] = two_weighted::<PLACE, ROUND, 0, 5>(one, samples);
+        (sums[0], sums[5]) = (outer, add(one, before[4], centre));
+    } else {
+        sums[0] = weighted::<PLACE, ROUND>(one, samples, 0);
+    }
+    if AT >= 2 {
+        let [first, second] = two_weighted::<PLACE, ROUND, 1, 2>(one, samples);
+        [sums[1], sums[2]] = add_two(one, [before[0], before[1]], [first, second]);
+        if AT >= 9 {
+            [sums[9], sums[8]] = add_two(one, [before[8], before[7]], [first, second]);
+        } else if AT >= 8 {
+            sums[8] = add(one, before[7], second);
+        }
+    } else if AT >= 1 {
+        sums[1] = add(one, before[0], weighted::<PLACE, ROUND>(one, samples, 1));
+    }
+    if AT >= 4 {
+        let [third, fourth] = two_weighted::<PLACE, ROUND, 3, 4>(one, samples);
+        [sums[3], sums[4]] = add_two(one, [before[2], before[3]], [third, fourth]);
+        if AT >= 7 {
+            [sums[7], sums[6]] = add_two(one, [before[6], before[5]], [third, fourth]);
+        } else if AT >= 6 {
+            sums[6] = add(one, before[5], fourth);
+        }
+    } else if AT >= 3 {
+        sums[3] = add(one, before[2], weighted::<PLACE, ROUND>(one, samples, 3));
     }
 }
 
-/// The terms of sixteen samples from `at` on for a tap.
+/// As [`add_row`], for number `AT` of the last vectors, in which no window begins.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn term_at<const PLACE: i32, const ROUND: bool>(
+fn end<const PLACE: i32, const ROUND: bool, const AT: usize>(
     one: __m512,
-    samples: &[f32; SAMPLES],
-    at: usize,
-    tap: usize,
+    samples: __m512,
+    sums: &mut [Parts; UNFINISHED],
 ) -> Parts {
-    weighted::<PLACE, ROUND>(one, _mm512_castsi512_ps(x86::load512(samples, at + tap)), tap)
-}
-
-/// Those of all taps that serve twice. Written out: closures would stay calls.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn side_terms<const PLACE: i32, const ROUND: bool>(
-    one: __m512,
-    samples: &[f32; SAMPLES],
-    at: usize,
-) -> [Parts; WEIGHTS - 1] {
-    [
-        term_at::<PLACE, ROUND>(one, samples, at, 0),
-        term_at::<PLACE, ROUND>(one, samples, at, 1),
-        term_at::<PLACE, ROUND>(one, samples, at, 2),
-        term_at::<PLACE, ROUND>(one, samples, at, 3),
-        term_at::<PLACE, ROUND>(one, samples, at, 4),
-    ]
+    let before = *sums;
+    let done = if AT < 5 {
+        let outer = two_weighted::<PLACE, ROUND, 0, 5>(one, samples);
+        let [done, fifth] = add_two(one, [before[9], before[4]], outer);
+        sums[5] = fifth;
+        done
+    } else {
+        add(one, before[9], weighted::<PLACE, ROUND>(one, samples, 0))
+    };
+    if AT < 8 {
+        let [first, second] = two_weighted::<PLACE, ROUND, 1, 2>(one, samples);
+        [sums[9], sums[8]] = add_two(one, [before[8], before[7]], [first, second]);
+        if AT < 1 {
+            [sums[1], sums[2]] = add_two(one, [before[0], before[1]], [first, second]);
+        } else if AT < 2 {
+            sums[2] = add(one, before[1], second);
+        }
+    } else if AT < 9 {
+        sums[9] = add(one, before[8], weighted::<PLACE, ROUND>(one, samples, 1));
+    }
+    if AT < 6 {
+        let [third, fourth] = two_weighted::<PLACE, ROUND, 3, 4>(one, samples);
+        [sums[7], sums[6]] = add_two(one, [before[6], before[5]], [third, fourth]);
+        if AT < 3 {
+            [sums[3], sums[4]] = add_two(one, [before[2], before[3]], [third, fourth]);
+        } else if AT < 4 {
+            sums[4] = add(one, before[3], fourth);
+        }
+    } else if AT < 7 {
+        sums[7] = add(one, before[6], weighted::<PLACE, ROUND>(one, samples, 3));
+    }
+    done
 }
 
 /// The window down the columns: row `n` is tap `k` of the window that begins `k` rows above it.
@@ -291,16 +317,93 @@ fn add_row<const PLACE: i32, const ROUND: bool>(
     sums: &mut [Parts; UNFINISHED],
 ) -> Parts {
     let before = *sums;
-    sums[0] = weighted::<PLACE, ROUND>(one, samples, 0);
-    let done = add(one, before[UNFINISHED - 1], sums[0]);
-    for tap in 1..UNFINISHED / 2 {
-        let term = weighted::<PLACE, ROUND>(one, samples, tap);
-        sums[tap] = add(one, before[tap - 1], term);
-        sums[UNFINISHED - tap] = add(one, before[UNFINISHED - tap - 1], term);
-    }
-    let centre = weighted::<PLACE, ROUND>(one, samples, UNFINISHED / 2);
-    sums[UNFINISHED / 2] = add(one, before[UNFINISHED / 2 - 1], centre);
+    let [outer, centre] = two_weighted::<PLACE, ROUND, 0, 5>(one, samples);
+    let [done, fifth] = add_two(one, [before[9], before[4]], [outer, centre]);
+    (sums[0], sums[5]) = (outer, fifth);
+    let [first, second] = two_weighted::<PLACE, ROUND, 1, 2>(one, samples);
+    [sums[1], sums[9]] = add_two(one, [before[0], before[8]], [first, first]);
+    [sums[2], sums[8]] = add_two(one, [before[1], before[7]], [second, second]);
+    let [third, fourth] = two_weighted::<PLACE, ROUND, 3, 4>(one, samples);
+    [sums[3], sums[7]] = add_two(one, [before[2], before[6]], [third, third]);
+    [sums[4], sums[6]] = add_two(one, [before[3], before[5]], [fourth, fourth]);
     done
+}
+
+/// Samples with the weights of two taps, side by side.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn two_weighted<const PLACE: i32, const ROUND: bool, const TAP: usize, const OTHER: usize>(
+    one: __m512,
+    samples: __m512,
+) -> [Parts; 2] {
+    if !ROUND {
+        return [weighted::<PLACE, ROUND>(one, samples, TAP), weighted::<PLACE, ROUND>(one, samples, OTHER)];
+    }
+    let (whole, rest, other_whole, other_rest): (__m512, __m512, __m512, __m512);
+    macro_rules! assembly {
+        ([$($difference:literal),*] $(, $one:ident)?) => {
+            // SAFETY: the instructions belong to the features of this function; they write these registers only, and
+            // read them and two weights of the window, which has more than either number.
+            unsafe {
+                std::arch::asm!(
+                    "vmulps {rest}, {samples}, dword ptr [{weights} + 4 * {tap}]{{1to16}}",
+                    "vmulps {other_rest}, {samples}, dword ptr [{weights} + 4 * {other}]{{1to16}}",
+                    "vrndscaleps {whole}, {rest}, {place}",
+                    "vrndscaleps {other_whole}, {other_rest}, {place}",
+                    $($difference,)*
+                    place = const PLACE,
+                    tap = const TAP,
+                    other = const OTHER,
+                    weights = in(reg) WINDOW.as_ptr(),
+                    samples = in(zmm_reg) samples,
+                    $(one = in(zmm_reg) $one,)?
+                    whole = out(zmm_reg) whole,
+                    rest = out(zmm_reg) rest,
+                    other_whole = out(zmm_reg) other_whole,
+                    other_rest = out(zmm_reg) other_rest,
+                    options(readonly, nostack, preserves_flags),
+                );
+            }
+        };
+    }
+    const { assert!(TAP < TAPS && OTHER < TAPS) };
+    // Two of three pairs on the multipliers.
+    if TAP < 3 {
+        assembly!(
+            ["vfnmadd231ps {rest}, {whole}, {one}", "vfnmadd231ps {other_rest}, {other_whole}, {one}"],
+            one
+        );
+    } else {
+        assembly!(["vsubps {rest}, {rest}, {whole}", "vsubps {other_rest}, {other_rest}, {other_whole}"]);
+    }
+    [Parts { whole, rest }, Parts { whole: other_whole, rest: other_rest }]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn add_two(one: __m512, [sum, other]: [Parts; 2], [term, other_term]: [Parts; 2]) -> [Parts; 2] {
+    let (Parts { mut whole, mut rest }, Parts { whole: mut other_whole, rest: mut other_rest }) =
+        (sum, other);
+    // SAFETY: the instructions belong to the features of this function; they read and write these registers only.
+    unsafe {
+        std::arch::asm!(
+            "vaddps {whole}, {whole}, {term}",
+            "vaddps {other_whole}, {other_whole}, {other_term}",
+            "vfmadd231ps {rest}, {term_rest}, {one}",
+            "vfmadd231ps {other_rest}, {other_term_rest}, {one}",
+            whole = inout(zmm_reg) whole,
+            rest = inout(zmm_reg) rest,
+            other_whole = inout(zmm_reg) other_whole,
+            other_rest = inout(zmm_reg) other_rest,
+            term = in(zmm_reg) term.whole,
+            term_rest = in(zmm_reg) term.rest,
+            other_term = in(zmm_reg) other_term.whole,
+            other_term_rest = in(zmm_reg) other_term.rest,
+            one = in(zmm_reg) one,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    [Parts { whole, rest }, Parts { whole: other_whole, rest: other_rest }]
 }
 
 #[inline]
