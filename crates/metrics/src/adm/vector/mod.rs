@@ -80,6 +80,7 @@ macro_rules! by_gain {
     };
 }
 
+mod csf;
 mod long;
 mod ops;
 mod parts;

@@ -10,7 +10,7 @@
 //! | [`down`], [`along`] | `adm_dwt2` | the wavelet: four taps down the columns, then along the row, every second output |
 //! | [`restore`] | `adm_decouple` | the restored image `r`; the additive one is `a = t - r` |
 //! | [`add_cubes`] | `adm_csf_den_scale` | Σ \|o\|³, the denominator |
-//! | [`csf_straight`], [`csf_diagonal`] | `adm_csf` | coefficients after the CSF, as 16-bit sizes |
+//! | [`csf`](super::csf) | `adm_csf` | coefficients after the CSF, as 16-bit sizes |
 //! | [`thresholds`] | `csf_f` and `adm_cm` | a thirtieth of those for the eight neighbours, a fifteenth for the centre |
 //! | [`contrast_masked_row`] | `adm_cm` | Σ max(size - threshold, 0)³ |
 //!
@@ -36,8 +36,8 @@
 //! *CSF and thresholds.* `(4369 x + 2^11) >> 12` is `(34952 x + 2^14) >> 15`. As a signed word 34952 is -30584, which lacks
 //! 2^16: that makes `2 x` after the shift. So one `pmulhrsw` and two additions are enough; 8738 and the weights from 2^15
 //! on go the same way. Sizes up to [`LARGEST_USUAL`] have sums over the three bands that are words, so that only the sums
-//! become double words. Larger ones do each by itself ([`large_thresholds`]), and the one size that a signed word does not
-//! hold, 2^15, is left to the scalar kernel ([`exact_thresholds`]).
+//! become double words. Larger ones do each by itself ([`large_thresholds`](super::csf)), and the one size that a signed word does not
+//! hold, 2^15, is left to the scalar kernel ([`exact_thresholds`](super::csf)).
 //!
 //! *The reference's cubes.* `s² = 2^15 h + l`, where `h` is rounded (`pmulhrsw`) and `l` from -2^14 to 2^14. Two dot products
 //! of words sum up `s h` and `s l`; with sizes up to [`LARGEST_USUAL`] it takes [`CUBES`] steps until 32 bits could be too
@@ -60,6 +60,7 @@
 
 use visus_video::{Plane, Sample};
 
+use super::csf::thresholds;
 use super::{AdmVector, HUNDRED, MAX_WORDS, NONE, OTHER};
 use crate::adm::decouple::{Decoupling, Gain};
 use crate::adm::geometry::Axis;
@@ -142,9 +143,6 @@ impl CsfRows {
         }
     }
 }
-
-/// What thresholds are multiplied by in [`CsfRows`].
-const NEGATIVE: i32 = -(1 << LIFT[0]);
 
 /// Scratch rows.
 #[derive(Clone, Debug)]
@@ -505,7 +503,7 @@ fn bands<V: AdmVector>(v: V, [low, high]: [&[i16]; 2], at: usize) -> [V::Int; 3]
 
 /// The largest size of a usual coefficient. Up to it sums of three thresholds are words, and those of [`CUBES`] cubes are
 /// double words.
-const LARGEST_USUAL: i16 = 8191;
+pub const LARGEST_USUAL: i16 = 8191;
 
 /// How many cubes are added up in [`add_cubes`]: products are at most 2^13 · 2^14, and two of them make a lane.
 const CUBES: usize = 8;
@@ -616,10 +614,10 @@ fn same_direction<V: AdmVector>(v: V, decoupling: &Decoupling, o: [V::Int; 3], t
     v.join(two!(|i| v.mask_bits(decided[i].0)))
 }
 
-type Block = [i16; MAX_WORDS];
+pub type Block = [i16; MAX_WORDS];
 
 #[inline(always)]
-fn unload<V: AdmVector>(v: V, words: V::Int) -> Block {
+pub fn unload<V: AdmVector>(v: V, words: V::Int) -> Block {
     let mut block = [0; MAX_WORDS];
     v.store(&mut block, 0, words);
     block
@@ -682,100 +680,6 @@ fn restore_largest<V: AdmVector>(
         additive.each_mut().map(|band| &mut band[..]),
     );
     restored.map(|band| v.load(&band.map(|value| value as i16), 0))
-}
-
-#[inline(always)]
-fn thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
-    let csf = csf(v, masking, bands);
-    let either = v.or(v.or(csf[0], csf[1]), csf[2]);
-    // A size of 2^15 is a negative word.
-    if v.any_negative16(v.or(either, v.add16(either, v.splat16(i16::MAX - LARGEST_USUAL)))) {
-        return large_thresholds(v, masking, bands);
-    }
-    // (4369 x + 2^11) >> 12 and (8738 x + 2^11) >> 12, both less 2 x, summed over the bands.
-    let thirtieths = three!(|band| v.mul_round16(csf[band], v.splat16(-30584)));
-    let fifteenths = three!(|band| v.mul_round16(csf[band], v.splat16(4368)));
-    let sum = |terms: [V::Int; 3]| v.add16(v.add16(terms[0], terms[1]), terms[2]);
-    let (sizes, thirtieths, fifteenths) = (sum(csf), sum(thirtieths), sum(fifteenths));
-    let spread = v.add16(thirtieths, v.add16(sizes, sizes));
-    let centre = v.sub16(fifteenths, thirtieths);
-    [places(v, spread), places(v, centre)]
-}
-
-/// Words at even and at odd places, times [`NEGATIVE`].
-#[inline(always)]
-fn places<V: AdmVector>(v: V, words: V::Int) -> [V::Int; 2] {
-    [v.products(words, v.splat32(NEGATIVE & 0xffff)), v.products(words, v.splat32(NEGATIVE << 16))]
-}
-
-/// Coefficients after the CSF, their sizes.
-#[inline(always)]
-fn csf<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [V::Int; 3] {
-    let [straight, _, diagonal] = masking.weights();
-    [
-        csf_straight(v, bands[0], straight),
-        csf_straight(v, bands[1], straight),
-        csf_diagonal(v, bands[2], diagonal),
-    ]
-}
-
-/// Thresholds whose sums do not fit words.
-#[cold]
-#[inline(never)]
-fn large_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
-    v.run(
-        #[inline(always)]
-        || {
-            let csf = csf(v, masking, bands);
-            if v.any_negative16(v.or(v.or(csf[0], csf[1]), csf[2])) {
-                return exact_thresholds(v, masking, bands);
-            }
-            let mut sums = [[v.splat32(0); 2]; 2];
-            for size in csf {
-                let twice = v.add16(size, size);
-                for (sums, factor) in sums.iter_mut().zip([-30584, 4368]) {
-                    let part = places(v, v.add16(v.mul_round16(size, v.splat16(factor)), twice));
-                    *sums = two!(|place| v.add32(sums[place], part[place]));
-                }
-            }
-            let [spread, own] = sums;
-            [spread, two!(|place| v.sub32(own[place], spread[place]))]
-        },
-    )
-}
-
-/// `(weight * a + 2^14) >> 15` as a word, its size.
-#[inline(always)]
-fn csf_straight<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
-    // As a signed word the weight is too small by 2^16 if it has its top bit; twice `a` is missing then.
-    let missing = v.and(v.add16(a, a), v.splat16(weight as i16 >> 15));
-    v.abs16(v.add16(v.mul_round16(a, v.splat16(weight as i16)), missing))
-}
-
-/// `(weight * a + 2^16 - 1) >> 17` as a word, its size: half of the quotient by 2^16 that is rounded up.
-#[inline(always)]
-fn csf_diagonal<V: AdmVector>(v: V, a: V::Int, weight: u16) -> V::Int {
-    let zero = v.splat16(0);
-    let negative = v.sub16(zero, a);
-    let missing = v.and(negative, v.splat16(weight as i16 >> 15));
-    let quotient = v.add16(v.mul_high16(negative, v.splat16(weight as i16)), missing);
-    v.abs16(v.halve16(v.sub16(zero, quotient)))
-}
-
-#[cold]
-#[inline(never)]
-fn exact_thresholds<V: AdmVector>(v: V, masking: &Short, bands: [V::Int; 3]) -> [[V::Int; 2]; 2] {
-    let bands = bands.map(|band| unload(v, band).map(i32::from));
-    let (mut spread, mut centre) = ([0; MAX_WORDS], [0; MAX_WORDS]);
-    use crate::adm::masking::Masking;
-    masking.thresholds(bands.each_ref().map(|band| &band[..]), &mut spread, &mut centre);
-    [spread, centre].map(|values| {
-        [0, 1].map(|place| {
-            let half: [i32; MAX_WORDS / 2] =
-                std::array::from_fn(|i| values[2 * i + place].wrapping_mul(NEGATIVE));
-            v.load(&half, 0)
-        })
-    })
 }
 
 /// The sums of cubes above the threshold of a row that has all its neighbours. `NARROW`: straight weights are signed words.
