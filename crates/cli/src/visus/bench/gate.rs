@@ -59,15 +59,39 @@ impl Yardstick {
         self.least = self.least.min(own_seconds()? - before);
         Ok(())
     }
+
+    /// A row's processor time per frame in units of the kernel's.
+    fn figure(&self, row: &Row) -> f64 {
+        row.ours.cpu / row.frames as f64 / self.least
+    }
+
+    /// Whether a row would not pass: one that was disturbed in every round is worth a second look.
+    pub fn finds_slower(&self, row: &Row, kept: &BTreeMap<String, f64>) -> bool {
+        kept.get(&row.title()).is_some_and(|before| change(self.figure(row), *before) > MOST_SLOWER)
+    }
+}
+
+/// How much larger a figure is, as a share of the kept one.
+fn change(now: f64, before: f64) -> f64 {
+    now / before - 1.0
+}
+
+/// What figures are kept under.
+fn machine_name(level: &str) -> String {
+    format!("{}, {level}", machine::processor_name())
+}
+
+/// The figures that were kept of this machine.
+pub fn kept(path: &Path, level: &str) -> Result<BTreeMap<String, f64>> {
+    Ok(Figures::read(path)?.0.remove(&machine_name(level)).unwrap_or_default())
 }
 
 /// Compares with the figures that were kept, and keeps these instead if they are to be kept. An error names what got slower;
 /// where nothing was kept there is nothing to pass.
 pub fn check(rows: &[Row], yardstick: &Yardstick, level: &str, path: &Path, keep: bool) -> Result<String> {
     let mut figures = Figures::read(path)?;
-    let machine = format!("{}, {level}", machine::processor_name());
-    let now = rows.iter().map(|row| (row.title(), row.ours.cpu / row.frames as f64 / yardstick.least));
-    let now: BTreeMap<String, f64> = now.collect();
+    let machine = machine_name(level);
+    let now: BTreeMap<String, f64> = rows.iter().map(|row| (row.title(), yardstick.figure(row))).collect();
     let known = figures.0.get(&machine).cloned().unwrap_or_default();
     let (text, slower) = compare(&now, &known, &machine);
     if keep {
@@ -101,7 +125,7 @@ fn compare(
             let _ = writeln!(text, "| {name} | - | {figure:.4} | new |");
             continue;
         };
-        let change = figure / before - 1.0;
+        let change = change(*figure, *before);
         let _ = writeln!(text, "| {name} | {before:.4} | {figure:.4} | {:+.1} % |", 100.0 * change);
         if change > MOST_SLOWER {
             slower.push(format!("{name} ({:+.1} %)", 100.0 * change));
@@ -143,7 +167,10 @@ mod tests {
         assert!(refused.contains("holds no figures of") && refused.contains("--keep"), "{refused}");
         assert!(gate(&yardstick, true).unwrap().contains("are kept in"));
         assert!(gate(&yardstick, false).unwrap().contains("+0.0 %"));
+        assert!(!yardstick.finds_slower(&rows[0], &kept(&path, "avx2").unwrap()));
         yardstick.least = 0.5;
+        assert!(yardstick.finds_slower(&rows[0], &kept(&path, "avx2").unwrap()));
+        assert!(!yardstick.finds_slower(&rows[0], &kept(&path, "scalar").unwrap()));
         let slower = gate(&yardstick, false).unwrap_err().to_string();
         assert!(slower.contains("slower than before: "), "{slower}");
     }
