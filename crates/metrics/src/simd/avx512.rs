@@ -195,19 +195,23 @@ impl Vector for Avx512 {
 
 /// One instruction, and kept as one: the compiler would split the intrinsic into a multiplication and an addition, which
 /// is a shorter chain but twice the work, and the kernels have enough chains side by side.
+macro_rules! dot {
+    ($sum:ident, $a:ident, $b:ident, $($option:ident),*) => {
+        std::arch::asm!(
+            "vpdpwssd {sum}, {a}, {b}",
+            sum = inout(zmm_reg) $sum,
+            a = in(zmm_reg) $a,
+            b = in(zmm_reg) $b,
+            options($($option),*),
+        )
+    };
+}
+
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn dot(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
     // SAFETY: the instruction belongs to the features of this function; it reads and writes these registers only.
-    unsafe {
-        std::arch::asm!(
-            "vpdpwssd {sum}, {a}, {b}",
-            sum = inout(zmm_reg) sum,
-            a = in(zmm_reg) a,
-            b = in(zmm_reg) b,
-            options(pure, nomem, nostack, preserves_flags),
-        );
-    }
+    unsafe { dot!(sum, a, b, pure, nomem, nostack, preserves_flags) };
     sum
 }
 
@@ -216,15 +220,7 @@ fn dot(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn dot_pinned(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
     // SAFETY: as above.
-    unsafe {
-        std::arch::asm!(
-            "vpdpwssd {sum}, {a}, {b}",
-            sum = inout(zmm_reg) sum,
-            a = in(zmm_reg) a,
-            b = in(zmm_reg) b,
-            options(nomem, nostack, preserves_flags),
-        );
-    }
+    unsafe { dot!(sum, a, b, nomem, nostack, preserves_flags) };
     sum
 }
 
