@@ -354,7 +354,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Compare with the figures that this file holds for this kind of machine; anything more than 5 % slower is an error
+    /// Compare with the figures that this file holds for this kind of machine; anything more than 5 % slower, also when
+    /// measured again, is an error
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub gate: Option<PathBuf>,
 

@@ -36,7 +36,7 @@ impl<'a, T: Number, const ROWS: usize> Grid<'a, T, ROWS> {
         Self { rows: starts.map(|start| first.wrapping_add(start)), len, values: PhantomData }
     }
 
-    /// Rows of their own, as far as all of them reach.
+    /// Rows that lie in different slices, all cut to the shortest one's length.
     pub fn of(rows: [&'a [T]; ROWS]) -> Self {
         let len = rows.iter().map(|row| row.len()).min().unwrap_or(0);
         Self { rows: rows.map(<[T]>::as_ptr), len, values: PhantomData }

@@ -83,13 +83,13 @@ pub trait Vector: Copy + Debug + Send + 'static {
     fn mul_high_u16(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// `sum` plus, in each lane, the signed products of the two low and of the two high words. Wraps.
     fn dot(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int;
-    /// The same, in its place among [`pin`](Vector::pin) and [`pin_half`](Vector::pin_half): a kernel that does two things at
-    /// a time says so in what order, where the compiler would do one after the other.
+    /// The same, but kept in its place among [`pin`](Vector::pin) and [`pin_half`](Vector::pin_half). With these a kernel says in
+    /// what order two independent computations are interleaved; the compiler would finish one before the other.
     #[inline(always)]
     fn dot_pinned(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int {
         self.dot(sum, a, b)
     }
-    /// Has `a` computed here, not earlier and not later. What levels with few registers do is up to the compiler.
+    /// Has `a` computed here, neither earlier nor later. Levels that do not implement it leave the order to the compiler.
     #[inline(always)]
     fn pin(self, a: Self::Int) -> Self::Int {
         a
