@@ -31,6 +31,17 @@ impl<'a> Column<'a> {
         Self { first: samples.as_ptr(), stride: plane.stride(), rows: rows.len(), len, samples: PhantomData }
     }
 
+    /// Some of these columns.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    #[inline(always)]
+    pub fn part(&self, at: usize, len: usize) -> Self {
+        assert!(at <= self.len && len <= self.len - at);
+        // SAFETY: `at` columns are there in the first row.
+        Self { first: unsafe { self.first.add(at) }, len, ..*self }
+    }
+
     #[inline(always)]
     pub fn row(&self, index: usize) -> &'a [u8] {
         assert!(index < self.rows);

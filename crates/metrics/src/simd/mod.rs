@@ -63,6 +63,18 @@ pub fn prefetch<T>(values: &[T], at: usize) {
     let _ = (values, at);
 }
 
+/// The same into the second level of the caches, for what is read so much later that the first would have lost it by then.
+#[inline(always)]
+pub fn prefetch_l2<T>(values: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE belongs to every x86-64 processor.
+    unsafe {
+        x86::prefetch_l2(values, at);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, at);
+}
+
 /// Operations of a level that are an expression of intrinsics. Used in an `impl` for a proof that the level was detected.
 macro_rules! operations {
     ($($name:ident($($arg:ident: $kind:ty),*) -> $result:ty { $body:expr })*) => {

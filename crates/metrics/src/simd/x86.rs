@@ -37,6 +37,13 @@ pub fn prefetch<T>(values: &[T], at: usize) {
     _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().wrapping_add(at).cast());
 }
 
+/// The same into the second level of the caches.
+#[inline]
+#[target_feature(enable = "sse")]
+pub fn prefetch_l2<T>(values: &[T], at: usize) {
+    _mm_prefetch::<_MM_HINT_T1>(values.as_ptr().wrapping_add(at).cast());
+}
+
 /// Eight numbers from number `BY` of the first vector on, those beyond it from the second.
 #[inline]
 #[target_feature(enable = "avx512f")]

@@ -24,7 +24,6 @@ mod layout;
 mod measure;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-mod padded;
 mod scalar;
 mod shared;
 mod simd_passes;

@@ -71,7 +71,9 @@ impl Vectors {
         let cut = |kind: usize, lanes: usize| {
             if widths[kind] < lanes { Vec::new() } else { Strip::cut(&blocks(kind), widths[kind], lanes) }
         };
-        let luma = if layout.grouped { Vec::new() } else { cut(0, kernels.luma_lanes()) };
+        // Spatial activity needs a column more on either side.
+        let narrow = widths[0] < kernels.luma_lanes() + 2;
+        let luma = if layout.grouped || narrow { Vec::new() } else { cut(0, kernels.luma_lanes()) };
         let errors = [cut(0, Kernels::ERROR_LANES), cut(1, Kernels::ERROR_LANES)];
         Self(Some(Arc::new(Cut { kernels, luma, errors })))
     }
