@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Number, Vector, operations, x86};
+use super::{Number, Splats, Vector, operations, x86};
 use crate::Level;
 
 /// Proof that this machine has the features of [`Level::Avx512`].
@@ -37,19 +37,6 @@ impl Fractions {
     }
 }
 
-/// The order that undoes `zip`: low words (offset 0) or high words (offset 1) of both vectors, by 128-bit parts.
-const fn unzip(offset: i16) -> [i16; 32] {
-    let mut order = [0; 32];
-    let mut i = 0;
-    while i < 32 {
-        let (part, word) = (i as i16 / 8, i as i16 % 8);
-        let source = if word < 4 { 0 } else { 32 };
-        order[i] = source + part * 8 + (word % 4) * 2 + offset;
-        i += 1;
-    }
-    order
-}
-
 impl Vector for Avx512 {
     type Int = __m512i;
     type Half = __m256i;
@@ -73,11 +60,6 @@ impl Vector for Avx512 {
             [_mm512_unpacklo_epi16(low, high), _mm512_unpackhi_epi16(low, high)]
         }
         join(halves: [__m512i; 2]) -> __m512i { _mm512_packs_epi32(halves[0], halves[1]) }
-        split(halves: [__m512i; 2]) -> [__m512i; 2] {{
-            const ORDER: [[i16; 32]; 2] = [unzip(0), unzip(1)];
-            let of = |order: &[i16; 32]| _mm512_permutex2var_epi16(halves[0], x86::load512(order, 0), halves[1]);
-            [of(&ORDER[0]), of(&ORDER[1])]
-        }}
         pick_words(low: __m512i, high: __m512i) -> __m512i { _mm512_mask_blend_epi16(0xaaaa_aaaa, low, high) }
 
         and(a: __m512i, b: __m512i) -> __m512i { _mm512_and_si512(a, b) }
@@ -171,6 +153,17 @@ impl Vector for Avx512 {
     }
 
     #[inline(always)]
+    fn dot_splat<const INDEX: usize, const COUNT: usize>(
+        self,
+        sum: __m512i,
+        a: __m512i,
+        table: &Splats<COUNT>,
+    ) -> __m512i {
+        // SAFETY: the features were detected before `self` was made.
+        unsafe { dot_splat::<INDEX, COUNT>(sum, a, table) }
+    }
+
+    #[inline(always)]
     fn in_order(self) {
         // SAFETY: the assembly is empty. That it might touch memory, which keeps loads in place, is a claim, not a fact.
         unsafe { std::arch::asm!("", options(nostack, preserves_flags)) }
@@ -221,6 +214,29 @@ fn dot(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
 fn dot_pinned(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
     // SAFETY: as above.
     unsafe { dot!(sum, a, b, nomem, nostack, preserves_flags) };
+    sum
+}
+
+/// The number `INDEX` of the table in all lanes of the second factor.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn dot_splat<const INDEX: usize, const COUNT: usize>(
+    mut sum: __m512i,
+    a: __m512i,
+    table: &Splats<COUNT>,
+) -> __m512i {
+    const { assert!(INDEX < COUNT && size_of::<Splats<1>>() == 32) };
+    // SAFETY: as above, and it reads four bytes of the table, which has that many entries.
+    unsafe {
+        std::arch::asm!(
+            "vpdpwssd {sum}, {a}, dword ptr [{table} + {offset}]{{1to16}}",
+            sum = inout(zmm_reg) sum,
+            a = in(zmm_reg) a,
+            table = in(reg) table,
+            offset = const 32 * INDEX,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
     sum
 }
 

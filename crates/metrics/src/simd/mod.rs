@@ -32,7 +32,7 @@ pub use column::Column;
 pub use grid::{Cells, Grid, GridMut};
 pub use lines::Lines;
 pub use target::Target;
-pub use vector::Vector;
+pub use vector::{Splats, Vector};
 pub use words::{Words, load_words};
 
 /// Numbers that vectors are made of: no padding, every bit pattern is a value.

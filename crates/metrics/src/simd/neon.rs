@@ -162,9 +162,9 @@ impl Vector for Neon {
             [from_words(vzip1q_s16(words(low), words(high))), from_words(vzip2q_s16(words(low), words(high)))]
         }
         join(halves: [Int; 2]) -> Int { from_words(vuzp1q_s16(words(halves[0]), words(halves[1]))) }
-        split(halves: [Int; 2]) -> [Int; 2] {{
-            let [low, high] = halves.map(|half| vreinterpretq_s16_s32(half));
-            [from_words(vuzp1q_s16(low, high)), from_words(vuzp2q_s16(low, high))]
+        transpose_words(rows: [Int; 2]) -> [Int; 2] {{
+            let [first, second] = [words(rows[0]), words(rows[1])];
+            [from_words(vtrn1q_s16(first, second)), from_words(vtrn2q_s16(first, second))]
         }}
         pick_words(low: Int, high: Int) -> Int { vbslq_s32(vdupq_n_u32(0xffff), low, high) }
 

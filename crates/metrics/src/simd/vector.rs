@@ -11,11 +11,28 @@ use std::fmt::Debug;
 
 use super::Number;
 
+/// Numbers for [`Vector::dot_splat`], each as often as an instruction without a splat of its own reads it.
+#[derive(Debug)]
+#[repr(align(32))]
+pub struct Splats<const COUNT: usize>([[i32; 8]; COUNT]);
+
+impl<const COUNT: usize> Splats<COUNT> {
+    pub const fn new(numbers: [i32; COUNT]) -> Self {
+        let mut splats = [[0; 8]; COUNT];
+        let mut index = 0;
+        while index < COUNT {
+            splats[index] = [numbers[index]; 8];
+            index += 1;
+        }
+        Self(splats)
+    }
+}
+
 /// Vectors of one CPU level. `WORDS` is twice `LANES`.
 ///
 /// Where words are widened to lanes, they are interleaved: [`interleave`](Vector::interleave) makes two vectors of word
-/// pairs of two vectors of words. Their order inside the vectors is the level's own business; [`join`](Vector::join) and
-/// [`split`](Vector::split) undo it.
+/// pairs of two vectors of words. Their order inside the vectors is the level's own business; [`join`](Vector::join)
+/// undoes it. [`transpose_words`](Vector::transpose_words) has the same order at every level.
 ///
 /// Operations wrap unless they say otherwise, and the name of an operation says what lanes it sees: `16`, `32` or `64`.
 /// What a single metric needs stands in a trait of its own that builds on this one, such as ADM's.
@@ -63,10 +80,14 @@ pub trait Vector: Copy + Debug + Send + 'static {
     fn interleave(self, low: Self::Int, high: Self::Int) -> [Self::Int; 2];
     /// Lanes that fit `i16` as words; undoes the order of `interleave`. What does not fit is undefined.
     fn join(self, halves: [Self::Int; 2]) -> Self::Int;
-    /// All low words and all high words; undoes the order of `interleave`.
-    fn split(self, halves: [Self::Int; 2]) -> [Self::Int; 2];
     /// In each lane, the low word of `low` and the high word of `high`.
     fn pick_words(self, low: Self::Int, high: Self::Int) -> Self::Int;
+    /// The low words of both in the first, the high words of both in the second: words of two rows become lanes of two rows,
+    /// those of the even columns and those of the odd ones. The same again undoes it.
+    #[inline(always)]
+    fn transpose_words(self, [first, second]: [Self::Int; 2]) -> [Self::Int; 2] {
+        [self.pick_words(first, self.shl32(second, 16)), self.pick_words(self.shr32(first, 16), second)]
+    }
 
     fn and(self, a: Self::Int, b: Self::Int) -> Self::Int;
     fn or(self, a: Self::Int, b: Self::Int) -> Self::Int;
@@ -88,6 +109,39 @@ pub trait Vector: Copy + Debug + Send + 'static {
     #[inline(always)]
     fn dot_pinned(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int {
         self.dot(sum, a, b)
+    }
+    /// The same as [`dot_pinned`](Vector::dot_pinned) with a number of a table in all lanes. The instruction itself reads it
+    /// where it can: with AVX2 no register is needed for it, and on Zen 4 splatting it before would take as long as an addition.
+    #[inline(always)]
+    fn dot_splat<const INDEX: usize, const COUNT: usize>(
+        self,
+        sum: Self::Int,
+        a: Self::Int,
+        table: &Splats<COUNT>,
+    ) -> Self::Int {
+        self.dot_pinned(sum, a, self.splat32(table.0[INDEX][0]))
+    }
+    /// [`dot`](Vector::dot) with nothing to add to.
+    #[inline(always)]
+    fn first_dot(self, a: Self::Int, b: Self::Int) -> Self::Int {
+        self.dot(self.zero(), a, b)
+    }
+    /// One turn of a filter along rows: words from `2 * INDEX` on of four planes, with a number of each table for the first and the
+    /// second sum of a plane.
+    #[inline(always)]
+    fn dot_planes<const INDEX: usize, const COUNT: usize>(
+        self,
+        sums: &mut [[Self::Int; 2]; 4],
+        planes: [&[i16]; 4],
+        taps: [&Splats<COUNT>; 2],
+    ) {
+        for plane in 0..4 {
+            let words = self.load(planes[plane], 2 * INDEX);
+            for parity in 0..2 {
+                sums[plane][parity] =
+                    self.dot_splat::<INDEX, COUNT>(sums[plane][parity], words, taps[parity]);
+            }
+        }
     }
     /// Has `a` computed here, neither earlier nor later. Levels that do not implement it leave the order to the compiler.
     #[inline(always)]
@@ -111,6 +165,11 @@ pub trait Vector: Copy + Debug + Send + 'static {
     fn sra32(self, a: Self::Int, count: u32) -> Self::Int;
     /// The unsigned product, divided by 2^32 and rounded.
     fn mul_scaled32(self, a: Self::Int, b: Self::Int) -> Self::Int;
+    /// The same less a number.
+    #[inline(always)]
+    fn mul_scaled32_less(self, a: Self::Int, b: Self::Int, less: i32) -> Self::Int {
+        self.sub32(self.mul_scaled32(a, b), self.splat32(less))
+    }
 
     fn greater32(self, a: Self::Int, b: Self::Int) -> Self::Mask;
     fn both(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;

@@ -12,7 +12,7 @@ const MAX_RADIUS: usize = 8;
 const MARGIN: usize = 32;
 
 /// The planes of the row pairs that the window reaches, each pair in the slot of its number. A block of a pair holds,
-/// plane by plane, the low half of its columns' zipped words, then the same for the high half.
+/// plane by plane, the lanes of its even columns, then the same for the odd ones.
 #[derive(Debug)]
 pub struct Ring {
     pub words: Lines<i16>,

@@ -22,13 +22,17 @@
 //! at a time have eight sums; with the taps and a load that is a dozen registers, and it leaves room for the division of an
 //! earlier block, which has nothing to do with this one and keeps other units busy ([`turn`]). It begins after a few turns of
 //! the filter and is pinned there ([`Sharing`]): the compiler would do it between two filters, where the processor has to look
-//! further ahead to do both at the same time (on Zen 4 the loop then takes a tenth longer). AVX2 has too few registers for
-//! both: there the division follows when the row is finished ([`moments_of`]).
+//! further ahead to do both at the same time (on Zen 4 the loop then takes a tenth longer). AVX2 does not gain by that even where
+//! registers suffice: there the division follows when the row is finished ([`moments_of`]).
 
 use super::buffers::Rows;
+use super::kind::SURPLUS;
 use super::statistic::{Before, LAG, Pixels, share_row};
 use super::window::{MAX_PAIRS, Window, two_words};
-use crate::simd::Vector;
+use crate::simd::{Splats, Vector};
+
+/// What takes the bias off a sum of high words: all planes are biased by -2^15, and taps sum to 2^16.
+const HIGH_BIAS: i32 = i32::MIN.wrapping_sub(SURPLUS);
 
 /// Work between the turns of a filter.
 trait Meanwhile<S: Vector> {
@@ -148,33 +152,85 @@ fn turn<S: Vector, const SCALE: usize>(
 ) {
     // All planes are biased by -2^15, and taps sum to 2^16.
     let bias = s.splat32(i32::MIN);
+    let high_bias = s.splat32(HIGH_BIAS);
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
     let sharing = Sharing { before: &mut *before, first: 0, gain_limit };
     let [mean_ref, mean_dis, high, low] =
-        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded], sharing);
+        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, high_bias, rounded], sharing);
     store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
     let sharing = Sharing { before, first: 2, gain_limit };
     let [high, low, both_high, both_low] =
-        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded], sharing);
+        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [high_bias, rounded, high_bias, rounded], sharing);
     store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
     store_central(s, [both_high, both_low], mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
 }
 
-/// The same without the sharing, which is done later, and with more planes at a time: with few registers, doing two things
-/// at the same time costs more than it brings.
+/// The same for few registers, without the sharing, which is done later: doing two things at the same time costs more than it
+/// brings.
 #[inline(always)]
 fn moments_of<S: Vector, const SCALE: usize>(s: S, planes: [&[i16]; 8], out: &mut [i32]) {
     let bias = s.splat32(i32::MIN);
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
-    let [mean_ref, mean_dis, high, low] =
-        filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, bias, rounded], ());
-    store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
-    let [high, low, both_high, both_low] =
-        filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [bias, rounded, bias, rounded], ());
-    store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);
-    store_central(s, [both_high, both_low], mean_ref, mean_dis, &mut out[2 * S::WORDS..3 * S::WORDS]);
+    let [mut mean_ref, mut mean_dis, high, low] = with_bias::<S, SCALE>(s, [m0, m1, r0, r1]);
+    for parity in 0..2 {
+        mean_ref[parity] = s.add32(mean_ref[parity], bias);
+        mean_dis[parity] = s.add32(mean_dis[parity], bias);
+    }
+    store_biased(s, [high, low], mean_ref, mean_ref, rounded, &mut out[..S::WORDS]);
+    let [high, low, both_high, both_low] = with_bias::<S, SCALE>(s, [d0, d1, p0, p1]);
+    store_biased(s, [high, low], mean_dis, mean_dis, rounded, &mut out[S::WORDS..2 * S::WORDS]);
+    let both = [both_high, both_low];
+    store_biased(s, both, mean_ref, mean_dis, rounded, &mut out[2 * S::WORDS..3 * S::WORDS]);
+}
+
+/// The window over four planes, with the bias that they have: sums begin with the first products instead of a start value, which
+/// would have to be copied into their registers.
+#[inline(always)]
+fn with_bias<S: Vector, const SCALE: usize>(s: S, planes: [&[i16]; 4]) -> [[S::Int; 2]; 4] {
+    let mut sums = [[s.zero(); 2]; 4];
+    let taps = const { [&Splats::new(Window::<SCALE>::EVEN), &Splats::new(Window::<SCALE>::ODD)] };
+    for plane in 0..4 {
+        let words = s.load(planes[plane], 0);
+        sums[plane][0] = s.first_dot(words, s.splat32(Window::<SCALE>::EVEN[0]));
+        sums[plane][1] = s.first_dot(words, s.splat32(Window::<SCALE>::ODD[0]));
+    }
+    macro_rules! unrolled {
+        ($($i:literal)*) => {$(
+            if $i < Window::<SCALE>::PAIRS {
+                s.dot_planes::<$i, MAX_PAIRS>(&mut sums, planes, taps);
+            }
+        )*};
+    }
+    const { assert!(MAX_PAIRS == 9) };
+    unrolled!(1 2 3 4 5 6 7 8);
+    if let Some(half) = Window::<SCALE>::HALF_CENTRE {
+        let (even, odd) = (s.splat32(two_words(half, 0)), s.splat32(two_words(0, half)));
+        for plane in 0..4 {
+            let centre = s.load(planes[plane], 2 * Window::<SCALE>::REACH);
+            sums[plane][0] = s.dot(sums[plane][0], centre, even);
+            sums[plane][1] = s.dot(sums[plane][1], centre, odd);
+        }
+    }
+    sums
+}
+
+/// The same as [`store_central`] of biased words. The high words' bias is taken off together with the product of the means.
+#[inline(always)]
+fn store_biased<S: Vector>(
+    s: S,
+    [high, low]: [[S::Int; 2]; 2],
+    a: [S::Int; 2],
+    b: [S::Int; 2],
+    rounded: S::Int,
+    out: &mut [i32],
+) {
+    for parity in 0..2 {
+        let moment = s.add32(high[parity], s.shr32(s.add32(low[parity], rounded), 16));
+        let means = s.mul_scaled32_less(a[parity], b[parity], HIGH_BIAS);
+        s.store(out, parity * S::LANES, s.sub32(moment, means));
+    }
 }
 
 /// A central moment: the high and low words of a product's mean, less the product of the means.

@@ -1,6 +1,6 @@
 //! Kinds of samples: how a pair of rows becomes planes of words, and how filtered planes become moments again.
 //!
-//! Two consecutive rows are zipped into one lane per column, so that a dot product filters down the columns. The planes
+//! Two consecutive rows are put into one lane per column, so that a dot product filters down the columns. The planes
 //! are chosen so that all arithmetic stays in 16-bit products and 32-bit sums, and so that the sums lead back to the
 //! exact moments. They are linear in each other:
 //!
@@ -12,8 +12,9 @@
 //!   products x'(x' + 1) and (x' + 1)·y' need one bit less than x'² and x'y' do, again for the sake of adding two rows first.
 //! - 16 bits: words, and products as two words, less 2^15 each.
 
-use super::vertical::{plain, symmetric};
+use super::vertical::{folded, plain, symmetric, thinned};
 use crate::simd::{Vector, Words};
+use crate::vif::SCALES;
 
 /// Planes of the kind that has most: means and products as two words each.
 pub const MAX_PLANES: usize = 8;
@@ -23,6 +24,10 @@ pub type Four<S> = [<S as Vector>::Int; 4];
 
 /// A block of row pairs, from the first to the last that the four rows in hand look at.
 pub type Pairs<'a> = [&'a [i16]; 10];
+
+/// What products are too large by after the filter down the columns: the rounding of the means, which are a part of them. The
+/// filter along the rows takes it off.
+pub const SURPLUS: i32 = 1 << 15;
 
 pub trait Kind: Copy + Sync {
     type Sample: Words;
@@ -36,27 +41,39 @@ pub trait Kind: Copy + Sync {
     /// The planes of a pair of rows.
     fn expand<S: Vector>(self, s: S, reference: S::Int, distorted: S::Int) -> [S::Int; MAX_PLANES];
 
-    /// The sum from which the mean of plane 0 or 1 is taken, rounding included.
-    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S>;
+    /// The sums from which the means of plane 0 or 1 are taken, rounding included; and, unless this is the last scale, the sums of
+    /// the first and the third row for the next one.
+    fn mean<S: Vector, const SCALE: usize, const NEXT: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+    ) -> (Four<S>, [S::Int; 2]);
 
-    /// The means of two zipped vectors, less 2^15.
-    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int;
+    /// The means of the even and the odd columns in their order, less 2^15.
+    fn mean_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int;
 
     /// The start value of a sum over plane 0 or 1 for the next scale, rounding included.
     fn thin_start<S: Vector>(self, s: S) -> S::Int;
 
-    /// The next scale's words from two zipped vectors of such sums, less 2^15.
-    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int;
+    /// The next scale's words from such sums of the even and the odd columns, less 2^15.
+    fn thin_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int;
 
-    /// One of the products (reference squared, distorted squared, both), less 2^31. `at` is the block's first word;
-    /// `means` are the sums of both means.
+    /// One of the products (reference squared, distorted squared, both), less 2^31 and plus [`SURPLUS`]. `at` is the block's
+    /// first word; `means` are the sums from which the means of both factors are taken.
     fn product<S: Vector, const SCALE: usize, const WHICH: usize>(
         self,
         s: S,
         pairs: &Pairs<'_>,
         at: usize,
-        means: &[Four<S>; 2],
+        means: [&Four<S>; 2],
     ) -> Four<S>;
+}
+
+/// The lanes of the even and the odd columns, shifted down by less than 16, as words in their order.
+#[inline(always)]
+fn shifted_words<S: Vector>(s: S, even: S::Int, odd: S::Int, shift: u32) -> S::Int {
+    s.pick_words(s.shr32(even, shift), s.shl32(odd, 16 - shift))
 }
 
 /// 8 bits: products fit one word.
@@ -85,13 +102,18 @@ impl Kind for Bytes {
     }
 
     #[inline(always)]
-    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        symmetric::<S, 2>(s, pairs, at, s.splat32(1 << 15))
+    fn mean<S: Vector, const SCALE: usize, const NEXT: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+    ) -> (Four<S>, [S::Int; 2]) {
+        folded::<S, 2, true>(s, pairs, at, [s.splat32(1 << 15); 4], [self.thin_start(s); 2])
     }
 
     #[inline(always)]
-    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        s.split([low, high])[1]
+    fn mean_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int {
+        s.transpose_words([even, odd])[1]
     }
 
     #[inline(always)]
@@ -100,8 +122,8 @@ impl Kind for Bytes {
     }
 
     #[inline(always)]
-    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        s.join([s.sra32(low, 15), s.sra32(high, 15)])
+    fn thin_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int {
+        shifted_words(s, even, odd, 15)
     }
 
     #[inline(always)]
@@ -110,19 +132,14 @@ impl Kind for Bytes {
         s: S,
         pairs: &Pairs<'_>,
         at: usize,
-        means: &[Four<S>; 2],
+        means: [&Four<S>; 2],
     ) -> Four<S> {
         let plane = at + (2 + WHICH) * S::WORDS;
         if WHICH == 2 {
-            let [sums] = plain::<S, SCALE, 1>(s, pairs, [plane], [s.zero()]);
+            let [sums] = plain::<S, SCALE, 1>(s, pairs, [plane], [s.splat32(SURPLUS)]);
             return sums;
         }
-        // The means' sums have been rounded.
-        let mut sums = symmetric::<S, 1>(s, pairs, plane, s.splat32(-(1 << 15)));
-        for row in 0..4 {
-            sums[row] = s.add32(sums[row], means[WHICH][row]);
-        }
-        sums
+        symmetric::<S, 1>(s, pairs, plane, *means[0])
     }
 }
 
@@ -171,13 +188,19 @@ impl Kind for Deep {
     }
 
     #[inline(always)]
-    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        symmetric::<S, 1>(s, pairs, at, self.thin_start(s))
+    fn mean<S: Vector, const SCALE: usize, const NEXT: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+    ) -> (Four<S>, [S::Int; 2]) {
+        let start = self.thin_start(s);
+        folded::<S, 1, true>(s, pairs, at, [start; 4], [start; 2])
     }
 
     #[inline(always)]
-    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        s.join([s.sra32(low, self.depth), s.sra32(high, self.depth)])
+    fn mean_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int {
+        shifted_words(s, even, odd, self.depth)
     }
 
     #[inline(always)]
@@ -186,8 +209,8 @@ impl Kind for Deep {
     }
 
     #[inline(always)]
-    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        self.mean_words(s, low, high)
+    fn thin_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int {
+        self.mean_words(s, even, odd)
     }
 
     #[inline(always)]
@@ -196,25 +219,20 @@ impl Kind for Deep {
         s: S,
         pairs: &Pairs<'_>,
         at: usize,
-        means: &[Four<S>; 2],
+        means: [&Four<S>; 2],
     ) -> Four<S> {
         let up = 15 - self.depth;
-        // c² and the 2^31 that is taken off, less what the mean's rounding adds: all of it passes through the shift.
-        let high_start = s.splat32(((1 << 30) + i32::MIN - (1 << 15)) >> up);
+        // c² and the 2^31 that is taken off; what the means' rounding adds is the surplus. All of it passes through the shift.
+        let high_start = s.splat32(((1 << 30) + i32::MIN) >> up);
         let low_start = s.splat32((1 << (self.depth - 1)) + (1 << (self.shift() - 1)));
         let plane = at + (2 + 2 * WHICH) * S::WORDS;
-        let high = symmetric::<S, 1>(s, pairs, plane, high_start);
-        let low = symmetric::<S, 1>(s, pairs, plane + S::WORDS, low_start);
+        let high = symmetric::<S, 1>(s, pairs, plane, [high_start; 4]);
+        let low = symmetric::<S, 1>(s, pairs, plane + S::WORDS, [low_start; 4]);
         let mut sums = high;
         for row in 0..4 {
             let (x, y) = (means[0][row], means[1][row]);
-            let (both, less) = match WHICH {
-                0 => (s.add32(x, x), x),
-                1 => (s.add32(y, y), y),
-                _ => (s.add32(x, y), y),
-            };
-            let upper = s.shl32(s.add32(high[row], both), up);
-            sums[row] = s.add32(upper, s.sra32(s.sub32(low[row], less), self.shift()));
+            let upper = s.shl32(s.add32(high[row], s.add32(x, y)), up);
+            sums[row] = s.add32(upper, s.sra32(s.sub32(low[row], y), self.shift()));
         }
         sums
     }
@@ -245,14 +263,21 @@ impl Kind for Full {
     }
 
     #[inline(always)]
-    fn mean<S: Vector, const SCALE: usize>(self, s: S, pairs: &Pairs<'_>, at: usize) -> Four<S> {
-        let [sums] = plain::<S, SCALE, 1>(s, pairs, [at], [self.thin_start(s)]);
-        sums
+    fn mean<S: Vector, const SCALE: usize, const NEXT: usize>(
+        self,
+        s: S,
+        pairs: &Pairs<'_>,
+        at: usize,
+    ) -> (Four<S>, [S::Int; 2]) {
+        let start = self.thin_start(s);
+        let [sums] = plain::<S, SCALE, 1>(s, pairs, [at], [start]);
+        let thin = if NEXT < SCALES { thinned::<S, SCALE, NEXT>(s, pairs, at, start) } else { [start; 2] };
+        (sums, thin)
     }
 
     #[inline(always)]
-    fn mean_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        s.split([low, high])[1]
+    fn mean_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int {
+        s.transpose_words([even, odd])[1]
     }
 
     #[inline(always)]
@@ -261,8 +286,8 @@ impl Kind for Full {
     }
 
     #[inline(always)]
-    fn thin_words<S: Vector>(self, s: S, low: S::Int, high: S::Int) -> S::Int {
-        self.mean_words(s, low, high)
+    fn thin_words<S: Vector>(self, s: S, even: S::Int, odd: S::Int) -> S::Int {
+        self.mean_words(s, even, odd)
     }
 
     #[inline(always)]
@@ -271,11 +296,11 @@ impl Kind for Full {
         s: S,
         pairs: &Pairs<'_>,
         at: usize,
-        _means: &[Four<S>; 2],
+        _means: [&Four<S>; 2],
     ) -> Four<S> {
         let plane = at + (2 + 2 * WHICH) * S::WORDS;
         // The low words' bias is put back, and half is added: what is left above them is a carry into the high words.
-        let start = [s.zero(), s.splat32(i32::MIN + (1 << 15))];
+        let start = [s.splat32(SURPLUS), s.splat32(i32::MIN + (1 << 15))];
         let [high, low] = plain::<S, SCALE, 2>(s, pairs, [plane, plane + S::WORDS], start);
         let mut sums = high;
         for row in 0..4 {

@@ -160,20 +160,46 @@ impl<S: Vector> Tally<S> {
         shares: &[i32],
         first: usize,
     ) {
+        let floor = s.splat32(SIGMA_NSQ);
+        let mut lowest = s.load(moments, first * S::LANES);
+        if HALVES == 2 {
+            lowest = s.min32(lowest, s.load(moments, (first + 1) * S::LANES));
+        }
+        // Most blocks have no flat pixels.
+        if s.is_any(s.greater32(floor, lowest)) {
+            self.add_logs::<HALVES, LOGS, true>(s, moments, shares, first);
+            self.add_flat::<HALVES>(s, moments, first);
+        } else {
+            self.add_logs::<HALVES, LOGS, false>(s, moments, shares, first);
+        }
+    }
+
+    /// The logarithms. Unless some pixels may be `FLAT`, the reference's variance needs no mask.
+    #[inline(always)]
+    fn add_logs<const HALVES: usize, const LOGS: usize, const FLAT: bool>(
+        &mut self,
+        s: S,
+        moments: &[i32],
+        shares: &[i32],
+        first: usize,
+    ) {
         let (zero, floor) = (s.zero(), s.splat32(SIGMA_NSQ));
         let mut floats = [zero; LOGS];
-        let mut lowest = s.splat32(i32::MAX);
         for half in 0..HALVES {
             let at = (first + half) * S::LANES;
             let variance_ref = s.load(moments, at);
             let variance_dis = s.load(moments, S::WORDS + at);
             let covariance = s.load(moments, 2 * S::WORDS + at);
-            lowest = s.min32(lowest, variance_ref);
-            let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
-            let related = s.both(textured, s.greater32(s.min32(covariance, variance_dis), zero));
+            let mut related = s.greater32(s.min32(covariance, variance_dis), zero);
+            let mut information = s.add32(floor, variance_ref);
+            if FLAT {
+                let textured = s.greater32(variance_ref, s.splat32(SIGMA_NSQ - 1));
+                related = s.both(textured, related);
+                information = s.add_where(floor, textured, variance_ref);
+            }
             let noise = s.add32(s.max32(s.load(shares, at), zero), floor);
             let signal = s.load(shares, S::WORDS + at);
-            floats[3 * half] = s.pin(s.leading_bits(s.add_where(floor, textured, variance_ref)));
+            floats[3 * half] = s.pin(s.leading_bits(information));
             floats[3 * half + 1] = s.pin(s.leading_bits(s.add_where(noise, related, signal)));
             floats[3 * half + 2] = s.pin(s.leading_bits(noise));
         }
@@ -185,16 +211,18 @@ impl<S: Vector> Tally<S> {
                 self.num[part] = s.add32(self.num[part], s.sub32(logs[1], logs[2]));
             }
         }
-        // Most blocks have none.
-        if s.is_any(s.greater32(floor, lowest)) {
-            for half in 0..HALVES {
-                let at = (first + half) * S::LANES;
-                let flat = s.greater32(floor, s.load(moments, at));
-                let variance_dis = s.load(moments, S::WORDS + at);
-                self.flat = s.add_where(self.flat, flat, s.splat32(1));
-                self.flat_variance =
-                    s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
-            }
+    }
+
+    /// What pixels without logarithms add.
+    #[inline(always)]
+    fn add_flat<const HALVES: usize>(&mut self, s: S, moments: &[i32], first: usize) {
+        let (zero, floor) = (s.zero(), s.splat32(SIGMA_NSQ));
+        for half in 0..HALVES {
+            let at = (first + half) * S::LANES;
+            let flat = s.greater32(floor, s.load(moments, at));
+            let variance_dis = s.load(moments, S::WORDS + at);
+            self.flat = s.add_where(self.flat, flat, s.splat32(1));
+            self.flat_variance = s.add_wide(self.flat_variance, s.keep(flat, s.max32(variance_dis, zero)));
         }
     }
 

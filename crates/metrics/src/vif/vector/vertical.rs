@@ -9,10 +9,11 @@
 //!
 //! # How
 //!
-//! Rows come in pairs: rows 2p and 2p + 1 are interleaved into one 32-bit lane per column, and a dot product of words
-//! (`pmaddwd`, `vpdpwssd`) filters two rows at once. What is interleaved are not the samples but planes of words made of
-//! them, once per row pair ([`expand_block`]), and kept in a ring as long as some window reaches them: 5 planes for bytes, 8
-//! for deeper samples. [`Kind`](super::kind) says which, and why the sums lead back to the exact moments.
+//! Rows come in pairs: a column's words of rows 2p and 2p + 1 are put into one 32-bit lane, and a dot product of words
+//! (`pmaddwd`, `vpdpwssd`) filters two rows at once. Even columns make one vector, odd ones another ([`Vector::transpose_words`]).
+//! What is paired are not the samples but planes of words made of them, once per row pair ([`expand_block`]), and kept in a ring
+//! as long as some window reaches them: 5 planes for bytes, 8 for deeper samples. [`Kind`](super::kind) says which, and why the
+//! sums lead back to the exact moments.
 //!
 //! A step makes four rows. With an even number of rows per pair, the window of row 2p begins with a whole pair, that of row
 //! 2p + 1 in the middle of one; the taps are arranged once for each ([`Window`]), with a zero where a pair sticks out.
@@ -20,7 +21,8 @@
 //! For the finest scale, whose window is the longest, [`symmetric`] halves the multiplications: rows at the same distance
 //! from the centre have the same tap and are added first. For a pair of rows to meet its mirror image, the latter must be in
 //! reverse order, (2p + 2, 2p + 1): a blend of two neighbouring pairs gives it. Four rows of one plane then take 20 dot
-//! products, 16 additions and 9 blends instead of 36 dot products.
+//! products, 16 additions and 9 blends instead of 36 dot products. The next scale's window lies around the same centres, so
+//! that the same sums of rows serve it: three dot products per row, and nothing else.
 //!
 //! # Why it is exact
 //!
@@ -34,19 +36,19 @@
 //!
 //! # Registers
 //!
-//! [`symmetric`] has ten pairs, nine reversed ones and four sums under way: 23 registers, and a tap in a 24th, of the 32
-//! that AVX-512 and NEON have. The compiler would like to load the next plane's pairs early and run out of them;
-//! [`Vector::in_order`] keeps planes one after the other. AVX2 has 16, so that pairs are read again from the first-level
-//! cache; its `dot` is two instructions in fixed order, since adding products to each other first needs registers too.
+//! [`folded`] goes from the ends of the window to its centre. At a time it has six pairs, four reversed ones, and six sums: as
+//! many as AVX2 has registers, whose taps are therefore read by the multiplications ([`Vector::dot_splat`]). The compiler would
+//! like to load the next plane's pairs early and run out of registers; [`Vector::in_order`] keeps planes one after the other.
+//! AVX2's `dot` is two instructions in fixed order, since adding products to each other first needs registers too.
 //!
 //! Each block of columns is finished before the next begins, and its place in the ring is one run of memory per row pair, so
 //! that ten streams are read and at most 36 rows written. [`Cells`] checks their bounds once per block.
 
 use super::buffers::{MAX_WORDS, Ring, Rows};
 use super::kind::{Four, Kind, Pairs};
-use super::window::{Window, two_words};
-use crate::simd::{Cells, Grid, Vector, Words};
-use crate::vif::{SCALES, scalar::TAPS};
+use super::window::{FOLDED, FOLDED_PAIRS, FOLDED_THIN, MAX_PAIRS, Window, two_words};
+use crate::simd::{Cells, Grid, Splats, Vector, Words};
+use crate::vif::SCALES;
 
 /// Rows 2p and 2p + 1 of both pictures.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +98,7 @@ impl<T: Words, const ROWS: usize> Ends<T, ROWS> {
 fn expand_block<S: Vector, K: Kind>(s: S, kind: K, pair: [&[K::Sample]; 4], out: &mut [i16]) -> S::Int {
     let x = [K::Sample::load(s, pair[0], 0), K::Sample::load(s, pair[1], 0)];
     let y = [K::Sample::load(s, pair[2], 0), K::Sample::load(s, pair[3], 0)];
-    let (x, y) = (s.interleave(x[0], x[1]), s.interleave(y[0], y[1]));
+    let (x, y) = (s.transpose_words(x), s.transpose_words(y));
     let low = kind.expand(s, x[0], y[0]);
     let high = kind.expand(s, x[1], y[1]);
     for plane in 0..K::PLANES {
@@ -131,36 +133,68 @@ pub fn expand<S: Vector, K: Kind>(
     !s.any(s.and(seen, s.splat16(kind.forbidden())))
 }
 
-/// The 17-tap window over four rows, at one plane of a block. Rows at equal distances from the centre share their tap
-/// and are added first; for that, pairs are also needed in reverse order: (2p + 2, 2p + 1). Taps are multiplied by `FACTOR`.
+/// The finest scale's window over four rows, at one plane of a block. Taps are multiplied by `FACTOR`, 1 or 2.
 #[inline(always)]
-pub fn symmetric<S: Vector, const FACTOR: i32>(s: S, pairs: &Pairs<'_>, at: usize, start: S::Int) -> Four<S> {
+pub fn symmetric<S: Vector, const FACTOR: usize>(
+    s: S,
+    pairs: &Pairs<'_>,
+    at: usize,
+    start: Four<S>,
+) -> Four<S> {
+    folded::<S, FACTOR, false>(s, pairs, at, start, [start[0]; 2]).0
+}
+
+/// The same and, with `THIN`, the next scale's window over the first and the third row. Rows at equal distances from the centre
+/// share their tap and are added first; for that, pairs are also needed in reverse order: (2p + 2, 2p + 1).
+#[inline(always)]
+pub fn folded<S: Vector, const FACTOR: usize, const THIN: bool>(
+    s: S,
+    pairs: &Pairs<'_>,
+    at: usize,
+    mut sums: Four<S>,
+    mut thin: [S::Int; 2],
+) -> (Four<S>, [S::Int; 2]) {
     s.in_order();
-    let mut p = [start; 10];
-    for i in 0..10 {
-        p[i] = s.load(pairs[i], at);
+    let pair = |i: usize| s.load(pairs[i], at);
+    let (taps, thin_taps) = (&FOLDED[FACTOR - 1], &FOLDED_THIN);
+    // Of what is left of the window.
+    let (mut first, mut second, mut before_last, mut last) = (pair(0), pair(1), pair(8), pair(9));
+    let (mut first_reversed, mut last_reversed) =
+        (s.pick_words(second, first), s.pick_words(last, before_last));
+    macro_rules! turns {
+        ($($t:literal)*) => {$(
+            let (third, third_last) = (pair($t + 2), pair(7 - $t));
+            let second_reversed = s.pick_words(third, second);
+            let before_last_reversed = s.pick_words(before_last, third_last);
+            let rows = [
+                s.add16(first, before_last_reversed),
+                s.add16(first_reversed, before_last),
+                s.add16(second, last_reversed),
+                s.add16(second_reversed, last),
+            ];
+            for row in [0, 2] {
+                sums[row] = s.dot_splat::<{ 2 * $t }, FOLDED_PAIRS>(sums[row], rows[row], taps);
+                sums[row + 1] = s.dot_splat::<{ 2 * $t + 1 }, FOLDED_PAIRS>(sums[row + 1], rows[row + 1], taps);
+            }
+            if THIN && $t >= 2 {
+                for row in [0, 1] {
+                    thin[row] = s.dot_splat::<{ 2 * $t }, FOLDED_PAIRS>(thin[row], rows[2 * row], thin_taps);
+                }
+            }
+            (first, second, first_reversed) = (second, third, second_reversed);
+            (last, before_last, last_reversed) = (before_last, third_last, before_last_reversed);
+        )*};
     }
-    let mut r = [start; 9];
-    for i in 0..9 {
-        r[i] = s.pick_words(p[i + 1], p[i]);
+    turns!(0 1 2 3);
+    let _ = (first_reversed, before_last, last, last_reversed);
+    for (row, centre) in [first, second].into_iter().enumerate() {
+        sums[2 * row] = s.dot_splat::<8, FOLDED_PAIRS>(sums[2 * row], centre, taps);
+        sums[2 * row + 1] = s.dot_splat::<9, FOLDED_PAIRS>(sums[2 * row + 1], centre, taps);
+        if THIN {
+            thin[row] = s.dot_splat::<8, FOLDED_PAIRS>(thin[row], centre, thin_taps);
+        }
     }
-    let tap = |k: usize| FACTOR * TAPS[0][k] as i32;
-    let centre = (s.splat32(two_words(tap(8), 0)), s.splat32(two_words(0, tap(8))));
-    let mut sums = [
-        s.dot(start, p[4], centre.0),
-        s.dot(start, p[4], centre.1),
-        s.dot(start, p[5], centre.0),
-        s.dot(start, p[5], centre.1),
-    ];
-    for t in 0..4 {
-        let even = s.splat32(two_words(tap(2 * t), tap(2 * t + 1)));
-        let odd = s.splat32(two_words(tap(2 * t + 1), tap(2 * t)));
-        sums[0] = s.dot(sums[0], s.add16(p[t], r[7 - t]), even);
-        sums[1] = s.dot(sums[1], s.add16(r[t], p[8 - t]), odd);
-        sums[2] = s.dot(sums[2], s.add16(p[t + 1], r[8 - t]), even);
-        sums[3] = s.dot(sums[3], s.add16(r[t + 1], p[9 - t]), odd);
-    }
-    sums
+    (sums, thin)
 }
 
 /// Any scale's window over four rows, pair by pair, at some planes of a block: they share what is loaded of the taps, and have
@@ -173,29 +207,39 @@ pub fn plain<S: Vector, const SCALE: usize, const PLANES: usize>(
     start: [S::Int; PLANES],
 ) -> [Four<S>; PLANES] {
     let mut sums = [[start[0]; 4]; PLANES];
-    let last = Window::<SCALE>::PAIRS;
     for plane in 0..PLANES {
-        let pair = s.load(pairs[0], at[plane]);
         sums[plane] = [start[plane]; 4];
-        sums[plane][0] = s.dot(sums[plane][0], pair, s.splat32(Window::<SCALE>::EVEN[0]));
-        sums[plane][1] = s.dot(sums[plane][1], pair, s.splat32(Window::<SCALE>::ODD[0]));
     }
-    // Without conditions, so that the compiler unrolls it.
-    for i in 1..last {
-        for plane in 0..PLANES {
-            let pair = s.load(pairs[i], at[plane]);
-            let sums = &mut sums[plane];
-            sums[0] = s.dot(sums[0], pair, s.splat32(Window::<SCALE>::EVEN[i]));
-            sums[1] = s.dot(sums[1], pair, s.splat32(Window::<SCALE>::ODD[i]));
-            sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[i - 1]));
-            sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[i - 1]));
-        }
+    let (even, odd) = const { (&Splats::new(Window::<SCALE>::EVEN), &Splats::new(Window::<SCALE>::ODD)) };
+    // The first pair is none of the third and the fourth row's, the last none of the first and the second's.
+    macro_rules! unrolled {
+        ($($i:literal)*) => {$(
+            if $i < Window::<SCALE>::PAIRS + 1 {
+                for plane in 0..PLANES {
+                    let pair = s.load(pairs[$i], at[plane]);
+                    let sums = &mut sums[plane];
+                    if $i < Window::<SCALE>::PAIRS {
+                        sums[0] = s.dot_splat::<{ within($i) }, MAX_PAIRS>(sums[0], pair, even);
+                        sums[1] = s.dot_splat::<{ within($i) }, MAX_PAIRS>(sums[1], pair, odd);
+                    }
+                    if $i > 0 {
+                        sums[2] = s.dot_splat::<{ before($i) }, MAX_PAIRS>(sums[2], pair, even);
+                        sums[3] = s.dot_splat::<{ before($i) }, MAX_PAIRS>(sums[3], pair, odd);
+                    }
+                }
+            }
+        )*};
     }
+    // What is compiled but never runs must have a tap too.
+    const fn within(pair: usize) -> usize {
+        if pair < MAX_PAIRS { pair } else { 0 }
+    }
+    const fn before(pair: usize) -> usize {
+        if pair > 0 { pair - 1 } else { 0 }
+    }
+    unrolled!(0 1 2 3 4 5 6 7 8 9);
     for plane in 0..PLANES {
-        let pair = s.load(pairs[last], at[plane]);
         let sums = &mut sums[plane];
-        sums[2] = s.dot(sums[2], pair, s.splat32(Window::<SCALE>::EVEN[last - 1]));
-        sums[3] = s.dot(sums[3], pair, s.splat32(Window::<SCALE>::ODD[last - 1]));
         if let Some(half) = Window::<SCALE>::HALF_CENTRE {
             for second in 0..2 {
                 let pair = s.load(pairs[Window::<SCALE>::REACH + second], at[plane]);
@@ -209,7 +253,7 @@ pub fn plain<S: Vector, const SCALE: usize, const PLANES: usize>(
 
 /// The next scale's window over the first and the third of the four rows.
 #[inline(always)]
-fn thinned<S: Vector, const SCALE: usize, const NEXT: usize>(
+pub fn thinned<S: Vector, const SCALE: usize, const NEXT: usize>(
     s: S,
     pairs: &Pairs<'_>,
     at: usize,
@@ -281,17 +325,15 @@ pub fn vertical<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const
             *pair = ring.get(place);
         }
         if MOMENTS {
-            moments::<S, K, SCALE>(s, kind, &pairs, &mut rows);
-        }
-        if NEXT < SCALES {
-            for plane in 0..2 {
-                let start = kind.thin_start(s);
-                let low = thinned::<S, SCALE, NEXT>(s, &pairs, plane * S::WORDS, start);
-                let high = thinned::<S, SCALE, NEXT>(s, &pairs, (K::PLANES + plane) * S::WORDS, start);
-                for row in 0..2 {
-                    let words = kind.thin_words(s, low[row], high[row]);
-                    s.store(thin.get_mut(2 * row + plane), 0, words);
-                }
+            let reference = means::<S, K, SCALE, NEXT, 0>(s, kind, &pairs, &mut rows, &mut thin);
+            product::<S, K, SCALE, 0>(s, kind, &pairs, [&reference; 2], &mut rows);
+            let distorted = means::<S, K, SCALE, NEXT, 1>(s, kind, &pairs, &mut rows, &mut thin);
+            product::<S, K, SCALE, 1>(s, kind, &pairs, [&distorted; 2], &mut rows);
+            product::<S, K, SCALE, 2>(s, kind, &pairs, [&reference, &distorted], &mut rows);
+        } else if NEXT < SCALES {
+            for picture in 0..2 {
+                let sums = |at| thinned::<S, SCALE, NEXT>(s, &pairs, at * S::WORDS, kind.thin_start(s));
+                store_thin(s, kind, picture, [sums(picture), sums(K::PLANES + picture)], &mut thin);
             }
         }
     }
@@ -309,28 +351,42 @@ fn prefetch<S: Vector, T: Words>(s: S, soon: &PairRows<'_, T, 8>, block: usize) 
     }
 }
 
+/// The means of four rows of a picture, and two rows of the next scale's unless this is the last; returns the sums that the
+/// means are taken from, of the even and the odd columns.
 #[inline(always)]
-fn moments<S: Vector, K: Kind, const SCALE: usize>(
+fn means<S: Vector, K: Kind, const SCALE: usize, const NEXT: usize, const PICTURE: usize>(
     s: S,
     kind: K,
     pairs: &Pairs<'_>,
     rows: &mut Cells<'_, i16, 32>,
-) {
-    let half = K::PLANES * S::WORDS;
-    let low = [kind.mean::<S, SCALE>(s, pairs, 0), kind.mean::<S, SCALE>(s, pairs, S::WORDS)];
-    let high = [kind.mean::<S, SCALE>(s, pairs, half), kind.mean::<S, SCALE>(s, pairs, half + S::WORDS)];
-    for plane in 0..2 {
-        for row in 0..4 {
-            let words = kind.mean_words(s, low[plane][row], high[plane][row]);
-            s.store(rows.get_mut(8 * row + plane), 0, words);
-        }
+    thin: &mut Cells<'_, i16, 4>,
+) -> [Four<S>; 2] {
+    let (even, thin_even) = kind.mean::<S, SCALE, NEXT>(s, pairs, PICTURE * S::WORDS);
+    let (odd, thin_odd) = kind.mean::<S, SCALE, NEXT>(s, pairs, (K::PLANES + PICTURE) * S::WORDS);
+    for row in 0..4 {
+        s.store(rows.get_mut(8 * row + PICTURE), 0, kind.mean_words(s, even[row], odd[row]));
     }
-    product::<S, K, SCALE, 0>(s, kind, pairs, [&low, &high], rows);
-    product::<S, K, SCALE, 1>(s, kind, pairs, [&low, &high], rows);
-    product::<S, K, SCALE, 2>(s, kind, pairs, [&low, &high], rows);
+    if NEXT < SCALES {
+        store_thin(s, kind, PICTURE, [thin_even, thin_odd], thin);
+    }
+    [even, odd]
 }
 
-/// One product of four rows, split into high and low words; both are biased to be signed.
+#[inline(always)]
+fn store_thin<S: Vector, K: Kind>(
+    s: S,
+    kind: K,
+    picture: usize,
+    [even, odd]: [[S::Int; 2]; 2],
+    thin: &mut Cells<'_, i16, 4>,
+) {
+    for row in 0..2 {
+        s.store(thin.get_mut(2 * row + picture), 0, kind.thin_words(s, even[row], odd[row]));
+    }
+}
+
+/// One product of four rows, split into high and low words; both are biased to be signed. `means` are the sums of its two
+/// factors.
 #[inline(always)]
 fn product<S: Vector, K: Kind, const SCALE: usize, const WHICH: usize>(
     s: S,
@@ -339,11 +395,12 @@ fn product<S: Vector, K: Kind, const SCALE: usize, const WHICH: usize>(
     means: [&[Four<S>; 2]; 2],
     rows: &mut Cells<'_, i16, 32>,
 ) {
-    let low = kind.product::<S, SCALE, WHICH>(s, pairs, 0, means[0]);
-    let high = kind.product::<S, SCALE, WHICH>(s, pairs, K::PLANES * S::WORDS, means[1]);
+    let [first, second] = means;
+    let even = kind.product::<S, SCALE, WHICH>(s, pairs, 0, [&first[0], &second[0]]);
+    let odd = kind.product::<S, SCALE, WHICH>(s, pairs, K::PLANES * S::WORDS, [&first[1], &second[1]]);
     let bias = s.splat16(i16::MIN);
     for row in 0..4 {
-        let [low_words, high_words] = s.split([low[row], high[row]]);
+        let [low_words, high_words] = s.transpose_words([even[row], odd[row]]);
         s.store(rows.get_mut(8 * row + 2 + 2 * WHICH), 0, high_words);
         s.store(rows.get_mut(8 * row + 3 + 2 * WHICH), 0, s.xor(low_words, bias));
     }

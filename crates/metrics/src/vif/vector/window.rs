@@ -3,6 +3,7 @@
 //! A dot product takes two neighbouring words (rows or columns) at a time. Words start at even places, so an output at
 //! an even place and the one after it look at the same pairs, with taps shifted by one.
 
+use crate::simd::Splats;
 use crate::vif::{SCALES, scalar::TAPS};
 
 /// Pairs in the longest window.
@@ -56,6 +57,31 @@ impl<const SCALE: usize> Window<SCALE> {
     }
 }
 
+/// Taps of a window that is folded at its centre: from its ends to the centre, for outputs at even and at odd places by turns.
+pub const FOLDED_PAIRS: usize = 10;
+
+/// The finest scale's window, and the same doubled.
+pub static FOLDED: [Splats<FOLDED_PAIRS>; 2] = [Splats::new(folded(0, 1)), Splats::new(folded(0, 2))];
+
+/// The next scale's window. It is shorter: its ends are at places 4 and 5.
+pub static FOLDED_THIN: Splats<FOLDED_PAIRS> = Splats::new(folded(1, 1));
+
+const fn folded(scale: usize, factor: i32) -> [i32; FOLDED_PAIRS] {
+    let taps = TAPS[scale];
+    let centre = taps.len() / 2;
+    let mut pairs = [0; FOLDED_PAIRS];
+    let mut place = FOLDED_PAIRS - 2 - centre;
+    let mut tap = 0;
+    while tap <= centre {
+        let first = factor * taps[tap] as i32;
+        let second = if tap < centre { factor * taps[tap + 1] as i32 } else { 0 };
+        pairs[place] = two_words(first, second);
+        pairs[place + 1] = two_words(second, first);
+        (place, tap) = (place + 2, tap + 2);
+    }
+    pairs
+}
+
 /// Two signed words in one lane.
 pub const fn two_words(low: i32, high: i32) -> i32 {
     (low & 0xffff) | (high << 16)
@@ -76,6 +102,19 @@ mod tests {
         let taken = taps.drain(first..=first + 2 * Window::<SCALE>::RADIUS).collect();
         assert!(taps.iter().all(|rest| *rest == 0));
         taken
+    }
+
+    #[test]
+    fn folded_pairs_end_with_the_centre() {
+        let two = |pair: i32| [i32::from(pair as i16), pair >> 16];
+        let thin = folded(1, 1);
+        assert_eq!(thin[..4], [0; 4]);
+        let words: Vec<u32> =
+            thin[4..].iter().step_by(2).flat_map(|pair| two(*pair)).map(|word| word as u32).collect();
+        assert_eq!(words, [&TAPS[1][..5], &[0]].concat());
+        assert!(thin.chunks(2).all(|pair| two(pair[0]) == [two(pair[1])[1], two(pair[1])[0]]));
+        assert_eq!(two(folded(0, 1)[0]), [489, 935]);
+        assert_eq!(two(folded(0, 2)[8]), [2 * 7784, 0]);
     }
 
     #[test]
