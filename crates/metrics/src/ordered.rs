@@ -80,7 +80,7 @@ fn add_group(sum: f64, group: &[f64; GROUP]) -> Option<f64> {
 
 /// Adds terms of either sign, one after another.
 #[inline(always)]
-pub fn add_signed_doubles(sum: f64, terms: &[f64]) -> f64 {
+pub fn add_signed_doubles<T: Copy + Into<f64>>(sum: f64, terms: &[T]) -> f64 {
     const MANY: usize = 8 * GROUP;
     let mut sum = sum;
     for many in terms.chunks(MANY) {
@@ -88,7 +88,7 @@ pub fn add_signed_doubles(sum: f64, terms: &[f64]) -> f64 {
         sum = short_way.unwrap_or_else(|| {
             many.chunks(GROUP).fold(sum, |sum, group| {
                 let short_way = group.first_chunk::<GROUP>().and_then(|group| add_signed_group(sum, group));
-                short_way.unwrap_or_else(|| group.iter().fold(sum, |sum, term| sum + term))
+                short_way.unwrap_or_else(|| group.iter().fold(sum, |sum, term| sum + (*term).into()))
             })
         });
     }
@@ -101,17 +101,18 @@ const LANES: usize = 16;
 /// The sum with a group of terms, if their order does not matter. The sum must not leave its two powers of two on the way, in
 /// whatever order: it must be further from both than so many of the largest term are.
 #[inline(always)]
-pub fn add_signed_group(sum: f64, group: &[f64]) -> Option<f64> {
+pub fn add_signed_group<T: Copy + Into<f64>>(sum: f64, group: &[T]) -> Option<f64> {
     debug_assert!(group.len().is_multiple_of(LANES), "{} terms", group.len());
     let unit = DoubleUnit::of(sum)?;
     // Sizes are compared as bits, in which what is no number is larger than all that are.
     let (mut totals, mut rests, mut largest) = ([0.0; LANES], [0u64; LANES], [0u64; LANES]);
     for terms in group.as_chunks::<LANES>().0 {
         for lane in 0..LANES {
-            let rounded = (terms[lane] + unit.rounder) - unit.rounder;
+            let term: f64 = terms[lane].into();
+            let rounded = (term + unit.rounder) - unit.rounder;
             totals[lane] += rounded;
-            rests[lane] = rests[lane].max((terms[lane] - rounded).abs().to_bits());
-            largest[lane] = largest[lane].max(terms[lane].abs().to_bits());
+            rests[lane] = rests[lane].max((term - rounded).abs().to_bits());
+            largest[lane] = largest[lane].max(term.abs().to_bits());
         }
     }
     let rest = f64::from_bits(rests.into_iter().fold(0, u64::max));
@@ -120,6 +121,52 @@ pub fn add_signed_group(sum: f64, group: &[f64]) -> Option<f64> {
     let stays = sum - reach > unit.end / 2.0 && sum + reach < unit.end;
     // All sums are whole multiples of the unit, so that these have any order as well.
     (stays && rest < unit.half && largest <= unit.most).then(|| sum + totals.iter().sum::<f64>())
+}
+
+/// As [`add_signed_group`], for terms from zero to `most`.
+#[inline(always)]
+pub fn add_small_group(sum: f64, group: &[f64], most: f64) -> Option<f64> {
+    debug_assert!(group.len().is_multiple_of(LANES), "{} terms", group.len());
+    let unit = DoubleUnit::of(sum)?;
+    let (mut totals, mut rests) = ([0.0; LANES], [0u64; LANES]);
+    for terms in group.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let rounded = (terms[lane] + unit.rounder) - unit.rounder;
+            totals[lane] += rounded;
+            rests[lane] = rests[lane].max((terms[lane] - rounded).abs().to_bits());
+        }
+    }
+    let rest = f64::from_bits(rests.into_iter().fold(0, u64::max));
+    let stays = sum + (group.len() + 1) as f64 * most < unit.end && most <= unit.most;
+    (stays && rest < unit.half).then(|| sum + totals.iter().sum::<f64>())
+}
+
+/// As [`add_signed_group`], for `f32`. In units of the sum these are rounded by one instruction, and most are whole already.
+#[inline(always)]
+pub fn add_singles(sum: f64, group: &[f32]) -> Option<f64> {
+    debug_assert!(group.len().is_multiple_of(LANES), "{} terms", group.len());
+    let unit = DoubleUnit::of(sum)?;
+    // Of these sums a unit and its reciprocal are floats, and terms become no smaller.
+    if !(1e-9..1e12).contains(&sum) {
+        return None;
+    }
+    let units = (0.5 / unit.half) as f32;
+    let (mut totals, mut rests, mut largest) = ([0.0f64; LANES], [0u32; LANES], [0u32; LANES]);
+    for terms in group.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let term = terms[lane] * units;
+            let rounded = term.round_ties_even();
+            totals[lane] += f64::from(rounded);
+            rests[lane] = rests[lane].max((term - rounded).abs().to_bits());
+            largest[lane] = largest[lane].max(terms[lane].abs().to_bits());
+        }
+    }
+    let rest = f32::from_bits(rests.into_iter().fold(0, u32::max));
+    let largest = f64::from(f32::from_bits(largest.into_iter().fold(0, u32::max)));
+    let reach = (group.len() + 1) as f64 * largest;
+    let stays = sum - reach > unit.end / 2.0 && sum + reach < unit.end;
+    // Whole numbers below 2^52, and then multiples of the unit: none of these sums is rounded.
+    (stays && rest < 0.5).then(|| sum + totals.iter().sum::<f64>() * (2.0 * unit.half))
 }
 
 #[cfg(test)]
@@ -150,6 +197,10 @@ mod tests {
             let terms: Vec<f64> = (0..1000).map(|_| term(&mut noise)).collect();
             prop_assert_eq!(add_doubles(start, &terms).to_bits(), naive(start, &terms).to_bits());
             prop_assert_eq!(add_signed_doubles(start, &terms).to_bits(), naive(start, &terms).to_bits());
+            let (group, most) = (&terms[..480], terms[..480].iter().fold(0.0, |most: f64, term| most.max(*term)));
+            if let Some(sum) = add_small_group(start, group, most) {
+                prop_assert_eq!(sum.to_bits(), naive(start, group).to_bits());
+            }
             // A third is negative, and zeros of either sign are among them.
             let signed: Vec<f64> = terms
                 .iter()
@@ -163,6 +214,12 @@ mod tests {
             for start in [start, -start] {
                 prop_assert_eq!(add_signed_doubles(start, &signed).to_bits(), naive(start, &signed).to_bits());
             }
+            let singles: Vec<f32> = signed.iter().map(|term| *term as f32).collect();
+            let same: Vec<f64> = singles.iter().map(|term| f64::from(*term)).collect();
+            prop_assert_eq!(add_signed_doubles(start, &singles).to_bits(), naive(start, &same).to_bits());
+            if let Some(sum) = add_singles(start, &singles[..480]) {
+                prop_assert_eq!(sum.to_bits(), naive(start, &same[..480]).to_bits());
+            }
         }
     }
 
@@ -172,6 +229,11 @@ mod tests {
         let mut noise = Noise::new(1);
         let certain = (0..1000).filter(|_| unit.rounded(f64::from(noise.next()) / 3e5).1).count();
         assert!(certain > 990, "{certain}");
+        let terms: [f64; 480] = std::array::from_fn(|_| f64::from(noise.next()) / 4.3e9);
+        let singles = terms.map(|term| term as f32 - 0.3);
+        let same = singles.map(f64::from);
+        assert_eq!(add_small_group(6e5, &terms, 1.5), Some(naive(6e5, &terms)));
+        assert_eq!(add_singles(6e5, &singles), Some(naive(6e5, &same)));
         assert!(DoubleUnit::of(0.0).is_none() && SingleUnit::of(f32::NAN).is_none());
     }
 

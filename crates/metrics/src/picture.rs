@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use visus_video::{PlaneView, Sample};
 
-use crate::simd::Target;
+use crate::simd::{Lines, Target};
 use crate::{Spread, bands};
 
-/// Rows start at multiples of this many values.
+/// Rows start at multiples of this many values, which is where cache lines do.
 const ROW_ALIGN: usize = 16;
 
 /// Rows that are worth a call of their own.
@@ -19,7 +19,7 @@ const LEAST_ROWS: usize = 16;
 /// A plane of floats that owns its memory: `height` rows of `width` values, `stride` apart.
 #[derive(Clone, Debug, Default)]
 pub struct FloatPlane {
-    data: Vec<f32>,
+    data: Lines<f32>,
     stride: usize,
     width: usize,
     height: usize,
@@ -29,7 +29,7 @@ impl FloatPlane {
     /// A plane of zeros.
     pub fn new(width: usize, height: usize) -> Self {
         let stride = width.next_multiple_of(ROW_ALIGN);
-        Self { data: vec![0.0; stride * height], stride, width, height }
+        Self { data: Lines::new(stride * height), stride, width, height }
     }
 
     pub fn width(&self) -> usize {

@@ -262,10 +262,13 @@ mod tests {
     }
 
     fn check_halving(target: Target, from: Source<'_>, floats: &FloatPlane) {
+        // Memory made for a wider picture serves narrower ones.
+        check_halver(Halver::new(from.width() + 19, target), target, from, floats);
+    }
+
+    fn check_halver(mut halver: Halver, target: Target, from: Source<'_>, floats: &FloatPlane) {
         let (width, height) = (from.width(), from.height());
         let mut to = FloatPlane::new(width.div_ceil(2), height.div_ceil(2));
-        // Memory made for a wider picture serves narrower ones.
-        let mut halver = Halver::new(width + 19, target);
         halver.halve(target, from, Band::all(&mut to));
         for (x, y) in (0..to.height()).flat_map(|y| (0..to.width()).map(move |x| (x, y))) {
             assert_eq!(to.row(y)[x], naive(floats, x, y), "{width}x{height} at {x},{y}");
@@ -304,7 +307,83 @@ mod tests {
         }
     }
 
+    /// Floats of the range in which all is done in `f32`, its ends among them, and some beyond it.
+    fn range(width: usize, height: usize, outside: &[(usize, usize, f32)]) -> FloatPlane {
+        let (mut noise, mut plane) = (Noise::new(5), FloatPlane::new(width, height));
+        for y in 0..height {
+            plane.row_mut(y).fill_with(|| match noise.below(16) {
+                0 => 3.5,
+                1 => 350.0,
+                _ => 3.5 + noise.below(65_536) as f32 * (346.5 / 65_536.0),
+            });
+        }
+        for (x, y, sample) in outside {
+            plane.row_mut(*y)[*x] = *sample;
+        }
+        plane
+    }
+
+    const OUTSIDE: [(usize, usize, f32); 4] =
+        [(69, 0, 3.499), (3, 40, 350.1), (40, 75, 0.1), (20, 110, 999.0)];
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn both_ways_to_split_terms_are_exact() {
+        use crate::Level;
+        use crate::simd::avx512::Fractions;
+        if !Level::available().contains(&Level::Avx512) {
+            return;
+        }
+        let target = Target::new(Level::Avx512);
+        let proof = target.avx512().expect("that level");
+        for (fractions, outside) in
+            [Fractions::Reduced, Fractions::Rounded].into_iter().flat_map(|way| [(way, 0), (way, 4)])
+        {
+            let from = range(70, 130, &OUTSIDE[..outside]);
+            let halver = Halver::InPairs(Pairs::splitting(proof, 70, fractions));
+            check_halver(halver, target, Source::Floats(&from), &from);
+        }
+    }
+
+    /// A term of the range is at least 2^-10, and no sum of whole parts leaves 2^9.
+    #[test]
+    fn weights_are_such_that_sums_in_two_parts_are_exact() {
+        let weights = TABLE.as_flattened().iter().map(|weight| f64::from(*weight));
+        let above: f64 = weights.clone().filter(|weight| *weight > 0.0).sum();
+        let below: f64 = weights.clone().filter(|weight| *weight < 0.0).sum();
+        assert!(above < 1.46 && below > -0.46, "{above} {below}");
+        let rests = weights.clone().count() as f64 / 65_536.0;
+        assert!(350.0 * above < 511.9 && rests < 1.0 / 512.0);
+        assert!(weights.map(f64::abs).all(|weight| 3.5 * weight * (1.0 - 1e-7) >= 1.0 / 1024.0));
+    }
+
     level_tests! {
+        fn does_not_depend_on_the_range_of_samples(level) {
+            let target = Target::new(level);
+            for outside in [&OUTSIDE[..0], &OUTSIDE[..1], &OUTSIDE[1..2], &OUTSIDE[2..3], &OUTSIDE[..3], &OUTSIDE] {
+                let from = range(70, 130, outside);
+                check_halving(target, Source::Floats(&from), &from);
+            }
+            // The last column alone, of an odd number of them.
+            let from = range(71, 40, &[(70, 9, 3.0)]);
+            check_halving(target, Source::Floats(&from), &from);
+            for depth in [8, 10, 16] {
+                for dark in [false, true] {
+                    let (mut noise, format) = (Noise::new(9), testing::format(75, 70, Chroma::C400, depth));
+                    let least = 4 << (depth - 8);
+                    let mut number = 0;
+                    let frame = testing::frame_of(format, || {
+                        number += 1;
+                        let sample = least + noise.below((1 << depth) - least);
+                        if dark && number == 2600 { noise.below(least) } else { sample }
+                    });
+                    let mut floats = FloatPlane::new(75, 70);
+                    floats.load(frame.plane(0), depth, 0.0);
+                    check_halving(target, Source::luma(&frame), &floats);
+                }
+            }
+        }
+
         fn equals_the_naive_sum(level) {
             for (width, height) in
                 [(11, 11), (12, 13), (13, 12), (16, 40), (35, 20), (49, 71), (64, 17), (81, 5), (530, 6), (1023, 7)]

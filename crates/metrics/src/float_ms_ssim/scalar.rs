@@ -22,7 +22,7 @@ use crate::simd::Adder;
 pub const TAPS: usize = 9;
 
 /// The filter is symmetric in both directions: rows 0..5 of columns 0..5.
-const QUARTER: [[f32; 5]; 5] = [
+pub const QUARTER: [[f32; 5]; 5] = [
     [0.000714, -0.000450, -0.002090, 0.007132, 0.016114],
     [-0.000450, 0.000283, 0.001316, -0.004490, -0.010146],
     [-0.002090, 0.001316, 0.006115, -0.020867, -0.047149],
@@ -80,12 +80,20 @@ pub fn split_row(row: Row<'_>, even: &mut [f32], odd: &mut [f32]) {
 }
 
 #[inline(always)]
-fn split_values<T: Copy + Into<f32>>(row: &[T], factor: f32, even: &mut [f32], odd: &mut [f32]) {
+pub fn split_values<T: Copy + Into<f32>>(row: &[T], factor: f32, even: &mut [f32], odd: &mut [f32]) {
     let float = |sample: T| sample.into() * factor;
-    let (pairs, rest) = row.as_chunks::<2>();
+    let pairs = row.as_chunks::<2>().0;
     for (pair, (even, odd)) in pairs.iter().zip(even[2..].iter_mut().zip(&mut odd[2..])) {
         (*even, *odd) = (float(pair[0]), float(pair[1]));
     }
+    split_ends(row, factor, even, odd);
+}
+
+/// Deals out what is no pair of a row: the last sample of an odd number, and what is beyond the edges.
+#[inline(always)]
+pub fn split_ends<T: Copy + Into<f32>>(row: &[T], factor: f32, even: &mut [f32], odd: &mut [f32]) {
+    let float = |sample: T| sample.into() * factor;
+    let (pairs, rest) = row.as_chunks::<2>();
     if let [last] = rest {
         even[2 + pairs.len()] = float(*last);
     }

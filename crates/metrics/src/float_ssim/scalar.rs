@@ -154,13 +154,14 @@ impl<const N: usize> Variances<N> {
         self.product.map(f32::sqrt)
     }
 
+    /// Structure is a number of `f32`, in either type.
     #[inline(always)]
-    pub fn contrast_structure(&self, deviations: &[f32; N]) -> ([f64; N], [f64; N]) {
-        let (mut contrast, mut structure) = ([0.0; N], [0.0; N]);
+    pub fn contrast_structure<T: Copy + From<f32>>(&self, deviations: &[f32; N]) -> ([f64; N], [T; N]) {
+        let (mut contrast, mut structure) = ([0.0; N], [T::from(0.0); N]);
         for lane in 0..N {
             let both = deviations[lane];
             contrast[lane] = (2.0 * f64::from(both) + f64::from(C2)) / f64::from(self.sum[lane]);
-            structure[lane] = f64::from(self.covariance[lane] / (both + C3));
+            structure[lane] = T::from(self.covariance[lane] / (both + C3));
         }
         (contrast, structure)
     }

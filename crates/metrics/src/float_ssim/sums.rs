@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::scalar::{self, Cell, LANES, Lane, TAPS};
-use crate::ordered::{add_signed_doubles, add_signed_group};
-use crate::simd::Lines;
+use crate::ordered::{add_signed_doubles, add_signed_group, add_singles, add_small_group};
+use crate::simd::{Lines, Number};
 
 /// Which terms are wanted beside contrast and structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,7 @@ impl Means {
 pub struct Terms {
     pub luminance: Lane<f64>,
     pub contrast: Lane<f64>,
+    /// Numbers of `f32`.
     pub structure: Lane<f64>,
 }
 
@@ -57,6 +58,11 @@ impl Terms {
             Luminance::Skipped => [0.0; LANES],
         };
         Self { luminance, contrast, structure }
+    }
+
+    #[inline(always)]
+    fn ssim(&self, lane: usize) -> f64 {
+        self.luminance[lane] * self.contrast[lane] * self.structure[lane]
     }
 }
 
@@ -81,12 +87,12 @@ impl Sums {
     pub fn add_rows(&mut self, terms: &TermRows, rows: Range<usize>) {
         let all = rows.start * terms.stride..rows.end * terms.stride;
         let run = terms.run;
-        self.contrast = add_terms(self.contrast, &terms.contrast[all.clone()], run);
+        self.contrast = add_terms::<Contrasts>(self.contrast, &terms.contrast[all.clone()], run);
         // Pictures that move against each other have a negative structure.
-        self.structure = add_terms(self.structure, &terms.structure[all.clone()], run);
+        self.structure = add_terms::<Structures>(self.structure, &terms.structure[all.clone()], run);
         if terms.luminance_too == Luminance::Wanted {
-            self.ssim = add_terms(self.ssim, &terms.ssim[all.clone()], run);
-            self.luminance = add_terms(self.luminance, &terms.luminance[all], run);
+            self.ssim = add_terms::<Others>(self.ssim, &terms.ssim[all.clone()], run);
+            self.luminance = add_terms::<Others>(self.luminance, &terms.luminance[all], run);
         }
     }
 
@@ -106,7 +112,7 @@ impl Sums {
             self.contrast += terms.contrast[lane];
             self.structure += terms.structure[lane];
             if luminance == Luminance::Wanted {
-                self.ssim += terms.luminance[lane] * terms.contrast[lane] * terms.structure[lane];
+                self.ssim += terms.ssim(lane);
                 self.luminance += terms.luminance[lane];
             }
         }
@@ -158,13 +164,54 @@ impl Runs {
     }
 }
 
+/// A kind of terms.
+trait Kind {
+    type Term: Copy + Into<f64>;
+
+    /// The sum with a group of terms, if their order does not matter.
+    fn add(sum: f64, group: &[Self::Term]) -> Option<f64>;
+}
+
+/// A geometric mean over an arithmetic one, which no roundings take far above one. That holds for numbers: what is none leaves
+/// the total none, as it does the sum.
+struct Contrasts;
+struct Structures;
+struct Others;
+
+impl Kind for Contrasts {
+    type Term = f64;
+
+    #[inline(always)]
+    fn add(sum: f64, group: &[f64]) -> Option<f64> {
+        add_small_group(sum, group, 1.5)
+    }
+}
+
+impl Kind for Structures {
+    type Term = f32;
+
+    #[inline(always)]
+    fn add(sum: f64, group: &[f32]) -> Option<f64> {
+        add_singles(sum, group)
+    }
+}
+
+impl Kind for Others {
+    type Term = f64;
+
+    #[inline(always)]
+    fn add(sum: f64, group: &[f64]) -> Option<f64> {
+        add_signed_group(sum, group)
+    }
+}
+
 /// Adds terms in the order of the pixels, if those of a stretch were dealt out in runs of this length.
 #[inline(always)]
-fn add_terms(sum: f64, terms: &[f64], run: Option<usize>) -> f64 {
+fn add_terms<K: Kind>(sum: f64, terms: &[K::Term], run: Option<usize>) -> f64 {
     let Some(run) = run else { return add_signed_doubles(sum, terms) };
     let mut sum = sum;
     for stretch in terms.chunks_exact(RUNS * run) {
-        sum = match add_signed_group(sum, stretch) {
+        sum = match K::add(sum, stretch) {
             Some(sum) => sum,
             None => add_runs(sum, stretch, run),
         };
@@ -174,11 +221,11 @@ fn add_terms(sum: f64, terms: &[f64], run: Option<usize>) -> f64 {
 
 /// Puts the terms of a stretch in the order of the pixels, and adds them.
 #[cold]
-fn add_runs(sum: f64, stretch: &[f64], run: usize) -> f64 {
+fn add_runs<T: Copy + Into<f64>>(sum: f64, stretch: &[T], run: usize) -> f64 {
     let mut in_order = [0.0; RUNS * LONGEST_RUN];
     for (column, terms) in stretch.as_chunks::<RUNS>().0.iter().enumerate() {
         for (lane, term) in terms.iter().enumerate() {
-            in_order[lane * run + column] = *term;
+            in_order[lane * run + column] = (*term).into();
         }
     }
     add_signed_doubles(sum, &in_order[..stretch.len()])
@@ -192,7 +239,7 @@ pub struct TermRows {
     run: Option<usize>,
     luminance_too: Luminance,
     contrast: Lines<f64>,
-    structure: Lines<f64>,
+    structure: Lines<f32>,
     luminance: Lines<f64>,
     /// The product of the three.
     ssim: Lines<f64>,
@@ -204,16 +251,11 @@ impl TermRows {
     /// Makes room for so many rows of `stride` terms. What they hold is whatever was there before.
     pub fn set_size(&mut self, rows: usize, stride: usize, luminance: Luminance) {
         (self.stride, self.run, self.luminance_too, self.next) = (stride, None, luminance, 0);
-        let make_room = |terms: &mut Lines<f64>| {
-            if terms.len() < rows * stride {
-                *terms = Lines::new(rows * stride);
-            }
-        };
-        make_room(&mut self.contrast);
-        make_room(&mut self.structure);
+        make_room(&mut self.contrast, rows * stride);
+        make_room(&mut self.structure, rows * stride);
         if luminance == Luminance::Wanted {
-            make_room(&mut self.luminance);
-            make_room(&mut self.ssim);
+            make_room(&mut self.luminance, rows * stride);
+            make_room(&mut self.ssim, rows * stride);
         }
     }
 
@@ -239,7 +281,7 @@ impl TermRows {
     /// Sets contrast and structure.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn set<const N: usize>(&mut self, place: usize, contrast: &[f64; N], structure: &[f64; N]) {
+    pub fn set<const N: usize>(&mut self, place: usize, contrast: &[f64; N], structure: &[f32; N]) {
         self.contrast[place..][..N].copy_from_slice(contrast);
         self.structure[place..][..N].copy_from_slice(structure);
     }
@@ -263,22 +305,28 @@ impl TermRows {
                 let (contrast, structure) = (&self.contrast[row.clone()], &self.structure[row.clone()]);
                 let (luminance, ssim) = (&self.luminance[row.clone()], &mut self.ssim[row]);
                 for (at, ssim) in ssim.iter_mut().enumerate() {
-                    *ssim = luminance[at] * contrast[at] * structure[at];
+                    *ssim = luminance[at] * contrast[at] * f64::from(structure[at]);
                 }
             }
         }
     }
 }
 
+fn make_room<T: Number>(terms: &mut Lines<T>, count: usize) {
+    if terms.len() < count {
+        *terms = Lines::new(count);
+    }
+}
+
 /// Makes zeros of what lies beyond the last column, in the last stretch.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn clear_beyond(row: &mut [f64], runs: Runs, columns: usize) {
+fn clear_beyond<T: Number>(row: &mut [T], runs: Runs, columns: usize) {
     let last = (runs.stretches - 1) * runs.stretch();
     // So many runs are whole, and so many columns of the next one are there.
     let (whole, rest) = ((columns - last) / runs.length, (columns - last) % runs.length);
     for (column, terms) in row[last..].as_chunks_mut::<RUNS>().0.iter_mut().enumerate() {
-        terms[whole + usize::from(column < rest)..].fill(0.0);
+        terms[whole + usize::from(column < rest)..].fill(T::default());
     }
 }
 
@@ -288,11 +336,13 @@ impl TakeTerms for TermRows {
         let place = self.next..self.next + count;
         self.next = place.end;
         self.contrast[place.clone()].copy_from_slice(&terms.contrast[..count]);
-        self.structure[place.clone()].copy_from_slice(&terms.structure[..count]);
+        for (structure, term) in self.structure[place.clone()].iter_mut().zip(&terms.structure) {
+            *structure = *term as f32;
+        }
         if self.luminance_too == Luminance::Wanted {
             self.luminance[place.clone()].copy_from_slice(&terms.luminance[..count]);
             for (lane, ssim) in self.ssim[place].iter_mut().enumerate() {
-                *ssim = terms.luminance[lane] * terms.contrast[lane] * terms.structure[lane];
+                *ssim = terms.ssim(lane);
             }
         }
     }
@@ -316,17 +366,17 @@ mod tests {
             rows.set_size_in_runs(3, runs, Luminance::Skipped);
             let beyond = 3 * runs.stretches * runs.stretch();
             for place in 0..beyond / RUNS {
-                rows.set(RUNS * place, &[f64::NAN; RUNS], &[f64::NAN; RUNS]);
+                rows.set(RUNS * place, &[f64::NAN; RUNS], &[f32::NAN; RUNS]);
             }
             for (row, column) in (0..3).flat_map(|row| (0..columns).map(move |column| (row, column))) {
                 let (stretch, within) = (column / runs.stretch(), column % runs.stretch());
                 let (lane, vector) = (within / runs.length, within % runs.length);
                 let place = rows.place(row, stretch * runs.stretch() + vector * RUNS + lane);
-                let [contrast, structure] =
-                    [noise.next(), noise.next()].map(|term| f64::from(term) / 3e9 - 0.2);
+                let (contrast, structure) =
+                    (f64::from(noise.next()) / 4.3e9, noise.next() as f32 / 3e9 - 0.2);
                 rows.set(place, &[contrast], &[structure]);
                 naive.contrast += contrast;
-                naive.structure += structure;
+                naive.structure += f64::from(structure);
             }
             rows.finish(0..3, runs, columns);
             let mut sums = Sums::default();

@@ -1,6 +1,8 @@
 //! AVX-512: vectors of 16 lanes.
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
+pub mod parts;
+
 use std::arch::x86_64::*;
 
 use super::{Number, Splats, Vector, operations, x86};

@@ -13,7 +13,7 @@
 //!
 //! There are two forms of both filters, which give the same bits: [`wide`] sums as it is defined, and [`narrow`] in two sums of
 //! `f32`, which is faster and exact where samples lie in a range that most pictures do not leave. It is chosen row by
-//! row along the rows of a stretch, and batch by batch down its columns ([`Stretch`]).
+//! row along the rows of a stretch, and batch by batch down its columns ([`Follower`]).
 //!
 //! # Order of work
 //!
@@ -22,7 +22,7 @@
 //! next one.
 //!
 //! The columns of a stretch are dealt out in sixteen runs ([`Runs`]), a lane for each: what lies beside a sample then is in
-//! the same lane of the vector beside it, and rows are filtered as columns are, with nothing to shift ([`deal_out`]). All that
+//! the same lane of the vector beside it, and rows are filtered as columns are, with nothing to shift ([`samples`]). All that
 //! comes after works on each column by itself, in whatever lane that is. Only the sums over the picture have an order; where
 //! it matters, terms are put back into it.
 //!
@@ -32,18 +32,20 @@
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 mod narrow;
+mod samples;
 mod wide;
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::scalar::{self, SIGNALS, TAPS, Variances};
-use super::source::{Row, Source};
 use super::sums::{LONGEST_RUN, Luminance, RUNS, Runs, Sums, TermRows};
 use super::window::{BATCH, Comparison, OVERHANG};
+use crate::simd::avx512::parts::{Follower, Form};
 use crate::simd::avx512::{Avx512, Fractions};
-use crate::simd::{Number, OnMultipliers, x86};
+use crate::simd::{OnMultipliers, x86};
 use narrow::{PICTURE, PRODUCT};
+use samples::Line;
 
 /// Pixels of a cell.
 const LANES: usize = RUNS;
@@ -62,14 +64,6 @@ const VECTORS: usize = (STRETCH + UNFINISHED).next_multiple_of(BLOCK);
 const LINE: usize = (LANES * STRETCH + UNFINISHED + BLOCK).next_multiple_of(LANES);
 /// Weights of a window, of which the last five are the first five again.
 const WEIGHTS: usize = TAPS / 2 + 1;
-
-/// So many rows ahead, samples are asked for: the part of a row under a stretch is too short for the processor to see.
-const AHEAD: usize = 4;
-
-/// Samples of a part of a row.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line([f32; LINE]);
 
 /// Samples of both pictures for a part of a row, dealt out in [`Runs`]. Each run goes on into the next one, as far as windows do.
 #[derive(Clone, Copy, Debug)]
@@ -110,33 +104,6 @@ type Under = [[[f32; LANES]; UNFINISHED]; 2];
 #[repr(C, align(64))]
 struct Unfinished([Under; SIGNALS]);
 
-/// In which form sums are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Narrow,
-    Wide,
-}
-
-/// What the batch before has left of a stretch.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    form: Form,
-    /// Whether all samples of that batch were in the range: then the windows that it left hold no others.
-    in_range: bool,
-}
-
-impl Stretch {
-    /// Before the first batch there are no windows, and whatever is there is taken for sums.
-    const FIRST: Self = Self { form: Form::Narrow, in_range: true };
-
-    /// The form in which the next batch is to be filtered, and to which what is there must be brought.
-    fn follow(&mut self, in_range: bool) -> Form {
-        let form = if self.in_range && in_range { Form::Narrow } else { Form::Wide };
-        *self = Self { form, in_range };
-        form
-    }
-}
-
 /// Memory for pictures up to a width.
 #[derive(Debug)]
 pub struct Batches {
@@ -148,7 +115,7 @@ pub struct Batches {
     along: Box<[[Cell; STRETCH]; BATCH]>,
     /// What the batch before has left of every cell.
     unfinished: Vec<Unfinished>,
-    stretches: Vec<Stretch>,
+    stretches: Vec<Follower>,
 }
 
 /// What is spread over the filtering of a cell: roots and divisions, which wait for each other.
@@ -240,7 +207,7 @@ impl Batches {
             samples: Samples::ZERO,
             along: Box::new([[Cell::ZERO; STRETCH]; BATCH]),
             unfinished: vec![Unfinished([[[[0.0; LANES]; UNFINISHED]; 2]; SIGNALS]); stretches * STRETCH],
-            stretches: vec![Stretch::FIRST; stretches],
+            stretches: vec![Follower::FIRST; stretches],
         }
     }
 
@@ -248,7 +215,7 @@ impl Batches {
     pub fn sums(&mut self, comparison: &Comparison<'_>, terms: &mut TermRows, sums: &mut Sums) {
         let height = comparison.reference.height();
         terms.set_size_in_runs(BATCH, runs(comparison), comparison.luminance);
-        self.stretches.fill(Stretch::FIRST);
+        self.stretches.fill(Follower::FIRST);
         for top in (0..height).step_by(BATCH) {
             let bottom = height.min(top + BATCH);
             // The first window that a batch completes begins ten rows above it.
@@ -271,7 +238,7 @@ impl Batches {
         let under = rows.start..rows.end + UNFINISHED;
         let room = under.len().next_multiple_of(BATCH);
         terms.set_size_in_runs(room, runs(comparison), comparison.luminance);
-        self.stretches.fill(Stretch::FIRST);
+        self.stretches.fill(Follower::FIRST);
         for top in under.clone().step_by(BATCH) {
             let bottom = under.end.min(top + BATCH);
             // SAFETY: the features were detected before the proof was made.
@@ -329,8 +296,7 @@ impl Batches {
             for (along, y) in along.iter_mut().zip(rows.clone()) {
                 let mut in_range = true;
                 for (source, samples) in [reference, distorted].into_iter().zip(&mut samples.0) {
-                    in_range &= fill_line(line, source, y, from, runs.length);
-                    deal_out(&line.0, runs.length, samples);
+                    in_range &= samples::read(line, source, y, from, runs.length, samples);
                 }
                 filter_along::<ROUND>(one, in_range, samples, &mut along[..runs.length]);
                 all_in_range &= in_range;
@@ -408,84 +374,6 @@ fn change_form(form: Form, cells: &mut [Unfinished]) {
     }
 }
 
-/// Reads row `y` from column `from` on, as far as windows of a stretch reach and the picture does. Says whether the samples
-/// are in the range.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_line(line: &mut Line, source: Source<'_>, y: usize, from: usize, run: usize) -> bool {
-    let end = source.width().min(from + run * LANES + UNFINISHED);
-    match source.row((y + AHEAD).min(source.height() - 1)) {
-        Row::U8(row, _) => ask_for(&row[from..end]),
-        Row::U16(row, _) => ask_for(&row[from..end]),
-        Row::Floats(row) => ask_for(&row[from..end]),
-    }
-    match source.row(y) {
-        Row::U8(row, factor) => fill_from(line, &row[from..end], factor),
-        Row::U16(row, factor) => fill_from(line, &row[from..end], factor),
-        Row::Floats(row) => fill_from(line, &row[from..end], 1.0),
-    }
-}
-
-/// Says the same as [`fill_line`], for a row of bytes, 16-bit numbers or floats.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn fill_from<T: Number>(line: &mut Line, row: &[T], factor: f32) -> bool {
-    let Some(last) = row.len().checked_sub(LANES) else {
-        let mut padded = [row[0]; LANES];
-        padded[..row.len()].copy_from_slice(row);
-        return fill_from(line, &padded, factor);
-    };
-    let factor = _mm512_set1_ps(factor);
-    let mut furthest = _mm512_setzero_si512();
-    // The last vector may take some samples again.
-    for at in (0..last).step_by(LANES).chain([last]) {
-        let samples = _mm512_mul_ps(sixteen(row, at), factor);
-        x86::store512(&mut line.0, at, _mm512_castps_si512(samples));
-        furthest = _mm512_max_epu32(furthest, narrow::beyond_least(samples));
-    }
-    narrow::is_within(_mm512_reduce_max_epu32(furthest))
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn sixteen<T: Number>(row: &[T], at: usize) -> __m512 {
-    match size_of::<T>() {
-        1 => _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x86::load128(row, at))),
-        2 => _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(x86::load256(row, at))),
-        _ => _mm512_castsi512_ps(x86::load512(row, at)),
-    }
-}
-
-/// Deals samples out in runs, a block of vectors at a time. A run's samples lie side by side: four of them from each of four
-/// runs make a vector, four such vectors are transposed in their parts of four.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn deal_out(line: &[f32; LINE], run: usize, out: &mut [[f32; LANES]; VECTORS]) {
-    let blocks = out.as_chunks_mut::<BLOCK>().0;
-    for (block, out) in blocks.iter_mut().enumerate().take((run + UNFINISHED).div_ceil(BLOCK)) {
-        let four = |lane: usize| {
-            let quarter = |part: usize| x86::load128(line, (BLOCK * part + lane) * run + BLOCK * block);
-            let low = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(quarter(0)), quarter(1));
-            _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(low, quarter(2)), quarter(3))
-        };
-        let (a, b, c, d) = (four(0), four(1), four(2), four(3));
-        let (ab, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-        let (cd, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
-        x86::store512(&mut out[0], 0, _mm512_unpacklo_epi64(ab, cd));
-        x86::store512(&mut out[1], 0, _mm512_unpackhi_epi64(ab, cd));
-        x86::store512(&mut out[2], 0, _mm512_unpacklo_epi64(ab_high, cd_high));
-        x86::store512(&mut out[3], 0, _mm512_unpackhi_epi64(ab_high, cd_high));
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-fn ask_for<T: Number>(row: &[T]) {
-    for at in (0..row.len()).step_by(64 / size_of::<T>()) {
-        x86::prefetch(row, at);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -513,7 +401,7 @@ mod tests {
         // SAFETY: the caller has seen the level among those of this machine.
         unsafe {
             let one = narrow::splat(OnMultipliers::new());
-            deal_out(&line, run, &mut samples.0[0]);
+            samples::deal_out(&line, run, &mut samples.0[0]);
             narrow::filter_along::<PLACE, ROUND, 0>(one, &samples, &mut along[0][..run]);
             for (column, lane) in (0..run).flat_map(|column| (0..LANES).map(move |lane| (column, lane))) {
                 let expected = naive(&line[lane * run + column..][..TAPS]);

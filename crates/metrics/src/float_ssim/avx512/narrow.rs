@@ -39,6 +39,7 @@ use std::arch::x86_64::*;
 use super::{Cell, Meanwhile, STEP, STRETCH, Samples, UNFINISHED, Under};
 use crate::float_ssim::scalar::{TAPS, WINDOW};
 use crate::float_ssim::window::BATCH;
+use crate::simd::avx512::parts;
 use crate::simd::{OnMultipliers, x86};
 
 /// The least and the largest sample.
@@ -61,6 +62,14 @@ pub fn beyond_least(samples: __m512) -> __m512i {
 #[inline(always)]
 pub fn is_within(largest: u32) -> bool {
     largest <= RANGE.1.to_bits() - RANGE.0.to_bits()
+}
+
+/// Whether bytes are in the range of which these are the least ones.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+pub fn are_within(least: __m512i) -> bool {
+    const { assert!(RANGE.1 >= 255.0) };
+    _mm512_cmplt_epu8_mask(least, _mm512_set1_epi8(RANGE.0 as i8)) == 0
 }
 
 /// A term, or a sum of terms, in its two parts.
@@ -425,14 +434,8 @@ fn store([wholes, rests]: &mut Under, sums: &[Parts; UNFINISHED]) {
 /// Makes the sums in `f64` of those in two parts.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub fn widen(under: &mut Under) {
-    let half = |part: __m512, upper: bool| {
-        let part = _mm512_castps_pd(part);
-        let half = if upper { _mm512_extractf64x4_pd::<1>(part) } else { _mm512_castpd512_pd256(part) };
-        _mm512_cvtps_pd(_mm256_castpd_ps(half))
-    };
     for (window, sum) in load(under).into_iter().enumerate() {
-        for (upper, under) in [false, true].into_iter().zip(&mut *under) {
-            let sum = _mm512_add_pd(half(sum.whole, upper), half(sum.rest, upper));
+        for (sum, under) in parts::widen([sum.whole, sum.rest]).into_iter().zip(&mut *under) {
             x86::store512(&mut under[window], 0, _mm512_castpd_si512(sum));
         }
     }
@@ -441,17 +444,10 @@ pub fn widen(under: &mut Under) {
 /// Splits sums in `f64` into two parts. Their terms must be those of samples in the range.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
 pub fn narrow<const PLACE: i32>(under: &mut Under) {
-    let join = |low: __m512d, high: __m512d| {
-        let (low, high) = (_mm512_cvtpd_ps(low), _mm512_cvtpd_ps(high));
-        let low = _mm512_castpd256_pd512(_mm256_castps_pd(low));
-        _mm512_castpd_ps(_mm512_insertf64x4::<1>(low, _mm256_castps_pd(high)))
-    };
     for window in 0..UNFINISHED {
-        let [low, high] = under.each_ref().map(|half| _mm512_castsi512_pd(x86::load512(&half[window], 0)));
-        let (low_rest, high_rest) = (_mm512_reduce_pd::<PLACE>(low), _mm512_reduce_pd::<PLACE>(high));
-        let whole = join(_mm512_sub_pd(low, low_rest), _mm512_sub_pd(high, high_rest));
-        let rest = join(low_rest, high_rest);
-        x86::store512(&mut under[0][window], 0, _mm512_castps_si512(whole));
-        x86::store512(&mut under[1][window], 0, _mm512_castps_si512(rest));
+        let sum = under.each_ref().map(|half| _mm512_castsi512_pd(x86::load512(&half[window], 0)));
+        for (part, under) in parts::narrow::<PLACE>(sum).into_iter().zip(&mut *under) {
+            x86::store512(&mut under[window], 0, _mm512_castps_si512(part));
+        }
     }
 }
