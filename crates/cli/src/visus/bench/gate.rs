@@ -1,5 +1,8 @@
 //! Whether anything got slower: figures are kept as multiples of a fixed kernel that is measured in the same run, so that they
 //! mean something on a busy machine and on another one of the same kind.
+//!
+//! Others disturb a long run more often than a short one, and the least of many runs is disturbed less than the least of few. So the
+//! kernel is measured by turns with each subject, as often and for as long as that runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,39 +39,46 @@ impl Figures {
     }
 }
 
-/// The fixed kernel's processor seconds, least of all measurements.
+/// The fixed kernel, and how long it takes.
 #[derive(Debug)]
-pub struct Yardstick {
-    kernel: FixedKernel,
-    least: f64,
-}
+pub struct Yardstick(FixedKernel);
 
-/// Passes of the kernel: about as long as a short run.
-const PASSES: usize = 24;
+/// Passes of the kernel that make the unit of figures.
+const PASSES: u32 = 24;
 
 impl Yardstick {
     pub fn new() -> Self {
-        Self { kernel: FixedKernel::new(), least: f64::INFINITY }
+        Self(FixedKernel::new())
     }
 
-    pub fn measure(&mut self) -> Result<()> {
-        let before = own_seconds()?;
-        for _ in 0..PASSES {
-            self.kernel.pass();
+    /// The unit in processor seconds, measured for at least `seconds`.
+    pub fn measure(&mut self, seconds: f64) -> Result<f64> {
+        let unit = || (0..PASSES).for_each(|_| self.0.pass());
+        mean(seconds, own_seconds, unit)
+    }
+}
+
+/// How long `work` takes on the whole, done again until so many seconds of the clock are over.
+fn mean(seconds: f64, clock: impl Fn() -> Result<f64>, mut work: impl FnMut()) -> Result<f64> {
+    let (start, mut times) = (clock()?, 0);
+    loop {
+        work();
+        times += 1;
+        let taken = clock()? - start;
+        if taken >= seconds {
+            return Ok(taken / f64::from(times));
         }
-        self.least = self.least.min(own_seconds()? - before);
-        Ok(())
     }
+}
 
-    /// A row's processor time per frame in units of the kernel's.
-    fn figure(&self, row: &Row) -> f64 {
-        row.ours.cpu / row.frames as f64 / self.least
-    }
+/// A row's processor time per frame in units of the kernel's.
+fn figure(row: &Row) -> f64 {
+    row.ours.cpu / row.frames as f64 / row.unit
+}
 
-    /// Whether a row would not pass: one that was disturbed in every round is worth a second look.
-    pub fn finds_slower(&self, row: &Row, kept: &BTreeMap<String, f64>) -> bool {
-        kept.get(&row.title()).is_some_and(|before| change(self.figure(row), *before) > MOST_SLOWER)
-    }
+/// Whether a row would not pass: one that was disturbed in every round is worth a second look.
+pub fn finds_slower(row: &Row, kept: &BTreeMap<String, f64>) -> bool {
+    kept.get(&row.title()).is_some_and(|before| change(figure(row), *before) > MOST_SLOWER)
 }
 
 /// How much larger a figure is, as a share of the kept one.
@@ -88,10 +98,10 @@ pub fn kept(path: &Path, level: &str) -> Result<BTreeMap<String, f64>> {
 
 /// Compares with the figures that were kept, and keeps these instead if they are to be kept. An error names what got slower;
 /// where nothing was kept there is nothing to pass.
-pub fn check(rows: &[Row], yardstick: &Yardstick, level: &str, path: &Path, keep: bool) -> Result<String> {
+pub fn check(rows: &[Row], level: &str, path: &Path, keep: bool) -> Result<String> {
     let mut figures = Figures::read(path)?;
     let machine = machine_name(level);
-    let now: BTreeMap<String, f64> = rows.iter().map(|row| (row.title(), yardstick.figure(row))).collect();
+    let now: BTreeMap<String, f64> = rows.iter().map(|row| (row.title(), figure(row))).collect();
     let known = figures.0.get(&machine).cloned().unwrap_or_default();
     let (text, slower) = compare(&now, &known, &machine);
     if keep {
@@ -159,20 +169,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("figures.json");
         let ours = Cost { cpu: 2.0, ..Cost::HIGHEST };
-        let rows = [Row { clips: "1080p".to_owned(), subject: "vif", frames: 1, ours, peer: None }];
-        let mut yardstick = Yardstick::new();
-        yardstick.least = 1.0;
-        let gate = |yardstick: &Yardstick, keep| check(&rows, yardstick, "avx2", &path, keep);
-        let refused = gate(&yardstick, false).unwrap_err().to_string();
+        let row = |unit| Row { clips: "1080p".to_owned(), subject: "vif", frames: 1, ours, peer: None, unit };
+        let gate = |unit, keep| check(&[row(unit)], "avx2", &path, keep);
+        let refused = gate(1.0, false).unwrap_err().to_string();
         assert!(refused.contains("holds no figures of") && refused.contains("--keep"), "{refused}");
-        assert!(gate(&yardstick, true).unwrap().contains("are kept in"));
-        assert!(gate(&yardstick, false).unwrap().contains("+0.0 %"));
-        assert!(!yardstick.finds_slower(&rows[0], &kept(&path, "avx2").unwrap()));
-        yardstick.least = 0.5;
-        assert!(yardstick.finds_slower(&rows[0], &kept(&path, "avx2").unwrap()));
-        assert!(!yardstick.finds_slower(&rows[0], &kept(&path, "scalar").unwrap()));
-        let slower = gate(&yardstick, false).unwrap_err().to_string();
-        assert!(slower.contains("slower than before: "), "{slower}");
+        assert!(gate(1.0, true).unwrap().contains("are kept in"));
+        assert!(gate(1.0, false).unwrap().contains("+0.0 %"));
+        let slower = |unit, level| finds_slower(&row(unit), &kept(&path, level).unwrap());
+        assert!(!slower(1.0, "avx2") && slower(0.5, "avx2") && !slower(0.5, "scalar"));
+        let refused = gate(0.5, false).unwrap_err().to_string();
+        assert!(refused.contains("slower than before: "), "{refused}");
+    }
+
+    #[test]
+    fn the_unit_does_not_depend_on_how_long_it_is_measured() {
+        for (seconds, times) in [(0.0, 1), (0.5, 1), (2.0, 4), (2.1, 5)] {
+            let now = std::cell::Cell::new(100.0);
+            let unit = mean(seconds, || Ok(now.get()), || now.set(now.get() + 0.5)).unwrap();
+            assert_eq!((unit, now.get()), (0.5, 100.0 + 0.5 * f64::from(times)), "{seconds}");
+        }
+        assert!(mean(1.0, || bail!("no clock"), || ()).is_err());
+        assert!(Yardstick::new().measure(0.0).unwrap() > 0.0);
     }
 
     #[test]
