@@ -331,11 +331,10 @@ mod tests {
     fn both_ways_to_split_terms_are_exact() {
         use crate::Level;
         use crate::simd::avx512::Fractions;
-        if !Level::available().contains(&Level::Avx512) {
-            return;
-        }
         let target = Target::new(Level::Avx512);
-        let proof = target.avx512().expect("that level");
+        let Some(proof) = target.avx512() else {
+            return testing::pass_over(&Level::Avx512.to_string());
+        };
         for (fractions, outside) in
             [Fractions::Reduced, Fractions::Rounded].into_iter().flat_map(|way| [(way, 0), (way, 4)])
         {

@@ -164,8 +164,8 @@ impl Runs {
     }
 }
 
-/// A kind of terms.
-trait Kind {
+/// How terms of a kind are added.
+trait TermKind {
     type Term: Copy + Into<f64>;
 
     /// The sum with a group of terms, if their order does not matter.
@@ -178,7 +178,7 @@ struct Contrasts;
 struct Structures;
 struct Others;
 
-impl Kind for Contrasts {
+impl TermKind for Contrasts {
     type Term = f64;
 
     #[inline(always)]
@@ -187,7 +187,7 @@ impl Kind for Contrasts {
     }
 }
 
-impl Kind for Structures {
+impl TermKind for Structures {
     type Term = f32;
 
     #[inline(always)]
@@ -196,7 +196,7 @@ impl Kind for Structures {
     }
 }
 
-impl Kind for Others {
+impl TermKind for Others {
     type Term = f64;
 
     #[inline(always)]
@@ -207,7 +207,7 @@ impl Kind for Others {
 
 /// Adds terms in the order of the pixels, if those of a stretch were dealt out in runs of this length.
 #[inline(always)]
-fn add_terms<K: Kind>(sum: f64, terms: &[K::Term], run: Option<usize>) -> f64 {
+fn add_terms<K: TermKind>(sum: f64, terms: &[K::Term], run: Option<usize>) -> f64 {
     let Some(run) = run else { return add_signed_doubles(sum, terms) };
     let mut sum = sum;
     for stretch in terms.chunks_exact(RUNS * run) {

@@ -215,7 +215,7 @@ struct Band<'a, S: Bytes, const SECOND: bool> {
     source: Column<'a>,
     distorted: Column<'a>,
     before: Column<'a>,
-    /// The picture before, where there is none.
+    /// The picture before that one; `before` again where change is measured by first differences.
     earlier: Column<'a>,
     /// What follows in the source, in the distorted picture and in the picture before.
     soon: [&'a [u8]; 3],
@@ -355,7 +355,7 @@ impl<'a, S: Bytes, const SECOND: bool> Band<'a, S, SECOND> {
 struct Others<'a> {
     distorted: Column<'a>,
     before: Column<'a>,
-    /// The picture before, where there is none.
+    /// The picture before that one; `before` again where change is measured by first differences.
     earlier: Column<'a>,
 }
 
