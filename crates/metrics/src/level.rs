@@ -11,7 +11,7 @@ pub enum Level {
     Scalar,
     /// aarch64 with NEON.
     Neon,
-    /// x86-64 with AVX2 and FMA.
+    /// x86-64 with AVX2 and FMA. VIF and motion also use AVX-VNNI where there is.
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ, VL and VNNI.
     Avx512,

@@ -11,7 +11,10 @@ use super::vector::{self, Scratch};
 use crate::simd::neon::Neon;
 use crate::simd::{Target, Vector, Words};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{avx2::Avx2, avx512::Avx512};
+use crate::simd::{
+    avx2::{Avx2, AvxVnni},
+    avx512::Avx512,
+};
 use crate::{Level, Spread};
 
 /// Rows that a part of a frame has at least: it reads four more.
@@ -35,6 +38,8 @@ enum Vectors {
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
+    AvxVnni(AvxVnni),
+    #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
@@ -44,7 +49,8 @@ impl Vectors {
     fn new(level: Level) -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
         {
-            Avx512::new(level).map(Self::Avx512).or_else(|| Avx2::new(level).map(Self::Avx2))
+            let vnni = || AvxVnni::new(level).map(Self::AvxVnni);
+            Avx512::new(level).map(Self::Avx512).or_else(vnni).or_else(|| Avx2::new(level).map(Self::Avx2))
         }
         #[cfg(target_arch = "aarch64")]
         {
@@ -61,7 +67,7 @@ impl Vectors {
     fn words(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => Avx2::WORDS,
+            Self::Avx2(_) | Self::AvxVnni(_) => Avx2::WORDS,
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => Avx512::WORDS,
             #[cfg(target_arch = "aarch64")]
@@ -103,6 +109,8 @@ impl Kernel {
                 Vectors::Avx512(s) => planes.in_vectors(s, target, rows, scratch),
                 #[cfg(target_arch = "x86_64")]
                 Vectors::Avx2(s) => planes.in_vectors(s, target, rows, scratch),
+                #[cfg(target_arch = "x86_64")]
+                Vectors::AvxVnni(s) => planes.in_vectors(s, target, rows, scratch),
                 #[cfg(target_arch = "aarch64")]
                 Vectors::Neon(s) => planes.in_vectors(s, target, rows, scratch),
             })

@@ -1,14 +1,25 @@
-//! AVX2 with FMA: vectors of 8 lanes.
+//! AVX2 with FMA: vectors of 8 lanes, in two kinds.
+//!
+//! AVX-VNNI has a dot product of words as one instruction instead of two. Most processors that have it lack AVX-512, such as Intel's
+//! Core since 2021, so it belongs to this level; kernels that are made of dot products are compiled for both kinds.
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
+
+mod vnni;
 
 use std::arch::x86_64::*;
 
 use super::{Number, Splats, Vector, operations, x86};
 use crate::Level;
 
-/// Proof that this machine has the features of [`Level::Avx2`].
+/// Vectors of [`Level::Avx2`], with AVX-VNNI or without.
 #[derive(Clone, Copy, Debug)]
-pub struct Avx2(());
+pub struct Ymm<const VNNI: bool>(());
+
+/// Proof that this machine has the features of [`Level::Avx2`].
+pub type Avx2 = Ymm<false>;
+
+/// Proof that it has AVX-VNNI as well.
+pub type AvxVnni = Ymm<true>;
 
 impl Avx2 {
     pub fn new(level: Level) -> Option<Self> {
@@ -16,7 +27,13 @@ impl Avx2 {
     }
 }
 
-impl Vector for Avx2 {
+impl AvxVnni {
+    pub fn new(level: Level) -> Option<Self> {
+        Avx2::new(level).filter(|_| is_x86_feature_detected!("avxvnni")).map(|_| Self(()))
+    }
+}
+
+impl<const VNNI: bool> Vector for Ymm<VNNI> {
     type Int = __m256i;
     type Half = __m128i;
     type Mask = __m256i;
@@ -53,7 +70,9 @@ impl Vector for Avx2 {
         mul_low16(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi16(a, b) }
         mul_high16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhi_epi16(a, b) }
         mul_high_u16(a: __m256i, b: __m256i) -> __m256i { _mm256_mulhi_epu16(a, b) }
-        dot(sum: __m256i, a: __m256i, b: __m256i) -> __m256i { dot(sum, a, b) }
+        dot(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            if VNNI { vnni::dot(sum, a, b) } else { dot(sum, a, b) }
+        }
         first_dot(a: __m256i, b: __m256i) -> __m256i { _mm256_madd_epi16(a, b) }
 
         add32(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi32(a, b) }
@@ -139,8 +158,14 @@ impl Vector for Avx2 {
         a: __m256i,
         table: &Splats<COUNT>,
     ) -> __m256i {
-        // SAFETY: the features were detected before `self` was made.
-        unsafe { dot_splat::<INDEX, COUNT>(sum, a, table) }
+        // SAFETY: the features were detected before `self` was made, those of AVX-VNNI too if that is what it stands for.
+        unsafe {
+            if VNNI {
+                vnni::dot_splat::<INDEX, COUNT>(sum, a, table)
+            } else {
+                dot_splat::<INDEX, COUNT>(sum, a, table)
+            }
+        }
     }
 
     #[inline(always)]
@@ -150,8 +175,14 @@ impl Vector for Avx2 {
         planes: [&[i16]; 4],
         taps: [&Splats<COUNT>; 2],
     ) {
-        // SAFETY: the features were detected before `self` was made.
-        unsafe { dot_planes::<INDEX, COUNT>(sums, planes, taps) }
+        // SAFETY: as above.
+        unsafe {
+            if VNNI {
+                vnni::dot_planes::<INDEX, COUNT>(sums, planes, taps);
+            } else {
+                dot_planes::<INDEX, COUNT>(sums, planes, taps);
+            }
+        }
     }
 
     #[inline(always)]

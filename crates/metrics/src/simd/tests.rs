@@ -76,3 +76,65 @@ level_tests! {
         assert!(refused);
     }
 }
+
+/// What `dot` and its relatives are to give for one lane.
+#[cfg(target_arch = "x86_64")]
+fn naive_dot(sum: i32, a: [i16; 2], b: [i16; 2]) -> i32 {
+    let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
+    sum.wrapping_add(product(0)).wrapping_add(product(1))
+}
+
+/// All ways to multiply and add up words, on the extremes and on noise.
+#[cfg(target_arch = "x86_64")]
+fn check_dots<S: super::Vector>(s: S) {
+    use super::Splats;
+    static TAPS: [Splats<2>; 2] = [Splats::new([0x7fff_8000, -5]), Splats::new([-1, 0x0001_7fff])];
+    let taps = |table: usize, index: usize| {
+        let pair = TAPS[table].number(index);
+        [pair as i16, (pair >> 16) as i16]
+    };
+    let extremes = [i16::MIN, i16::MAX, 0, -1];
+    let word = |i: usize| if i.is_multiple_of(3) { extremes[i / 3 % 4] } else { (i * 40_503) as i16 };
+    let planes: [Vec<i16>; 4] =
+        std::array::from_fn(|plane| (0..S::WORDS + 2).map(|i| word(i + 50 * plane)).collect());
+    let sum_of = |lane: usize| (lane as i32).wrapping_mul(0x3779_b97f);
+    let starts: Vec<i32> = (0..S::LANES).map(sum_of).collect();
+    let pair = |plane: usize, at: usize, lane: usize| {
+        [planes[plane][at + 2 * lane], planes[plane][at + 2 * lane + 1]]
+    };
+    let lanes = |vector: S::Int| {
+        let mut lanes = vec![0i32; S::LANES];
+        s.store(&mut lanes, 0, vector);
+        lanes
+    };
+    let naive = |plane: usize, at: usize, tap: [i16; 2]| -> Vec<i32> {
+        (0..S::LANES).map(|lane| naive_dot(starts[lane], pair(plane, at, lane), tap)).collect()
+    };
+    let start = s.load(&starts, 0);
+    let words = s.load(&planes[0], 0);
+    assert_eq!(lanes(s.dot(start, words, s.splat32(TAPS[0].number(0)))), naive(0, 0, taps(0, 0)));
+    assert_eq!(lanes(s.dot_splat::<1, 2>(start, words, &TAPS[1])), naive(0, 0, taps(1, 1)));
+    let mut sums = [[start; 2]; 4];
+    s.dot_planes::<1, 2>(&mut sums, planes.each_ref().map(|plane| &plane[..]), [&TAPS[0], &TAPS[1]]);
+    for plane in 0..4 {
+        for parity in 0..2 {
+            assert_eq!(
+                lanes(sums[plane][parity]),
+                naive(plane, 2, taps(parity, 1)),
+                "plane {plane}, {parity}"
+            );
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn dots_equal_the_naive_sums() {
+    use super::{avx2, avx512};
+    super::with_level(Level::Avx2, |level| check_dots(avx2::Avx2::new(level).unwrap()));
+    super::with_level(Level::Avx512, |level| check_dots(avx512::Avx512::new(level).unwrap()));
+    match avx2::AvxVnni::new(Level::Avx2) {
+        Some(s) => check_dots(s),
+        None => crate::testing::pass_over("avxvnni"),
+    }
+}

@@ -26,6 +26,12 @@ impl<const COUNT: usize> Splats<COUNT> {
         }
         Self(splats)
     }
+
+    /// The number `index`.
+    #[cfg(test)]
+    pub const fn number(&self, index: usize) -> i32 {
+        self.0[index][0]
+    }
 }
 
 /// Vectors of one CPU level. `WORDS` is twice `LANES`.

@@ -35,20 +35,29 @@ pub fn kernels(level: Level, width: usize, height: usize, depth: u32) -> Box<dyn
     }
     #[cfg(target_arch = "x86_64")]
     {
-        use crate::simd::{avx2::Avx2, avx512::Avx512};
+        use crate::simd::avx2::{Avx2, AvxVnni};
+        use crate::simd::avx512::Avx512;
         if let Some(s) = Avx512::new(level) {
-            return Box::new(Vectors::new(s, width, height, depth));
+            return in_vectors(s, width, height, depth);
+        }
+        if let Some(s) = AvxVnni::new(level) {
+            return in_vectors(s, width, height, depth);
         }
         if let Some(s) = Avx2::new(level) {
-            return Box::new(Vectors::new(s, width, height, depth));
+            return in_vectors(s, width, height, depth);
         }
     }
     #[cfg(target_arch = "aarch64")]
     if let Some(s) = crate::simd::neon::Neon::new(level) {
-        return Box::new(Vectors::new(s, width, height, depth));
+        return in_vectors(s, width, height, depth);
     }
     let _ = level;
     Box::new(Scalar::new(width, height, depth))
+}
+
+/// The kernels in vectors of one kind.
+pub fn in_vectors<S: Stages>(s: S, width: usize, height: usize, depth: u32) -> Box<dyn Kernels> {
+    Box::new(Vectors::new(s, width, height, depth))
 }
 
 struct Scalar {

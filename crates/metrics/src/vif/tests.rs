@@ -2,7 +2,7 @@
 
 use visus_video::{Chroma, Format, Plane};
 
-use super::dispatch;
+use super::dispatch::{self, Kernels};
 use super::scalar::{self, Limits, Sums};
 use super::score::{VifSettings, VifSums};
 use super::table::Log2;
@@ -182,23 +182,16 @@ fn sums(level: Level, planes: &AnyPlanes, depth: u32) -> Sums {
 }
 
 fn spread_sums(level: Level, planes: &AnyPlanes, depth: u32, spread: &dyn Spread) -> Sums {
+    let (width, height) = planes.size();
+    sums_of(dispatch::kernels(level, width, height, depth), planes, spread)
+}
+
+fn sums_of(mut kernels: Box<dyn Kernels>, planes: &AnyPlanes, spread: &dyn Spread) -> Sums {
     let limits = Limits { gains: &GAINS, skip_scale0: false };
     let mut sums = Sums::new();
     match planes {
-        AnyPlanes::Bytes(planes) => dispatch::kernels(level, planes.width, planes.height, depth).bytes(
-            planes.view(0),
-            planes.view(1),
-            limits,
-            spread,
-            &mut sums,
-        ),
-        AnyPlanes::Words(planes) => dispatch::kernels(level, planes.width, planes.height, depth).words(
-            planes.view(0),
-            planes.view(1),
-            limits,
-            spread,
-            &mut sums,
-        ),
+        AnyPlanes::Bytes(planes) => kernels.bytes(planes.view(0), planes.view(1), limits, spread, &mut sums),
+        AnyPlanes::Words(planes) => kernels.words(planes.view(0), planes.view(1), limits, spread, &mut sums),
     }
     sums
 }
@@ -206,6 +199,15 @@ fn spread_sums(level: Level, planes: &AnyPlanes, depth: u32, spread: &dyn Spread
 enum AnyPlanes {
     Bytes(Planes<u8>),
     Words(Planes<u16>),
+}
+
+impl AnyPlanes {
+    fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Bytes(planes) => (planes.width, planes.height),
+            Self::Words(planes) => (planes.width, planes.height),
+        }
+    }
 }
 
 fn planes(size: (usize, usize), depth: u32, base: u32, spread: u32) -> AnyPlanes {
@@ -264,6 +266,20 @@ level_tests! {
             }
         }
     }
+}
+
+/// The level's own tests run the kernels with AVX-VNNI where the machine has it.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx2_without_vnni_gives_the_sums_of_the_scalar_kernels() {
+    crate::simd::with_level(Level::Avx2, |level| {
+        for (size, depth) in [((97, 80), 8), ((130, 71), 10), ((65, 66), 16)] {
+            let planes = planes(size, depth, 0, 1 << depth);
+            let plain = crate::simd::avx2::Avx2::new(level).unwrap();
+            let kernels = dispatch::in_vectors(plain, size.0, size.1, depth);
+            assert_eq!(sums_of(kernels, &planes, &Alone), sums(Level::Scalar, &planes, depth), "{depth}-bit");
+        }
+    });
 }
 
 /// A score in reports and the sums it comes from, worked out by hand.
