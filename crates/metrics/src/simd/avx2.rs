@@ -35,7 +35,7 @@ impl AvxVnni {
 
 impl<const VNNI: bool> Vector for Ymm<VNNI> {
     type Int = __m256i;
-    type Half = __m128i;
+    type Doubles = __m256d;
     type Mask = __m256i;
     type Float = __m256;
     type Table = __m256;
@@ -118,18 +118,17 @@ impl<const VNNI: bool> Vector for Ymm<VNNI> {
         splat_float(value: f32) -> __m256 { _mm256_set1_ps(value) }
         fused(a: __m256, b: __m256, c: __m256) -> __m256 { _mm256_fmadd_ps(a, b, c) }
 
-        load_half(values: &[i32], at: usize) -> __m128i { x86::load128(values, at) }
-        store_half(values: &mut [i32], at: usize, half: __m128i) -> () { x86::store128(values, at, half) }
-        regress(variance: __m128i, other: __m128i, covariance: __m128i, epsilon: f64, limit: f64)
-            -> (__m128i, __m128i) {{
-            let variance = _mm256_cvtepi32_pd(variance);
-            let covariance = _mm256_cvtepi32_pd(covariance);
-            let other = _mm256_cvtepi32_pd(_mm_max_epi32(other, _mm_setzero_si128()));
+        load_doubles(values: &[i32], at: usize) -> __m256d { _mm256_cvtepi32_pd(x86::load128(values, at)) }
+        store_doubles(values: &mut [i32], at: usize, doubles: [__m256d; 2]) -> () {{
+            x86::store128(values, at, _mm256_cvttpd_epi32(doubles[0]));
+            x86::store128(values, at + 4, _mm256_cvttpd_epi32(doubles[1]));
+        }}
+        regress(variance: __m256d, other: __m256d, covariance: __m256d, epsilon: f64, limit: f64)
+            -> [__m256d; 2] {{
             let gain = _mm256_div_pd(covariance, _mm256_add_pd(variance, _mm256_set1_pd(epsilon)));
             let noise = _mm256_sub_pd(other, _mm256_mul_pd(gain, covariance));
             let gain = _mm256_min_pd(gain, _mm256_set1_pd(limit));
-            let signal = _mm256_mul_pd(_mm256_mul_pd(gain, gain), variance);
-            (_mm256_cvttpd_epi32(noise), _mm256_cvttpd_epi32(signal))
+            [noise, _mm256_mul_pd(_mm256_mul_pd(gain, gain), variance)]
         }}
     }
 

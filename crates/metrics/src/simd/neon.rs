@@ -118,28 +118,9 @@ fn double(a: int32x2_t) -> float64x2_t {
     vcvtq_f64_s64(vmovl_s32(a))
 }
 
-/// See [`Vector::regress`].
-#[inline]
-#[target_feature(enable = "neon")]
-fn regress(
-    variance: int32x2_t,
-    other: int32x2_t,
-    covariance: int32x2_t,
-    epsilon: f64,
-    limit: f64,
-) -> (int32x2_t, int32x2_t) {
-    let (variance, covariance) = (double(variance), double(covariance));
-    let other = double(vmax_s32(other, vdup_n_s32(0)));
-    let gain = vdivq_f64(covariance, vaddq_f64(variance, vdupq_n_f64(epsilon)));
-    let noise = vsubq_f64(other, vmulq_f64(gain, covariance));
-    let gain = vminq_f64(gain, vdupq_n_f64(limit));
-    let signal = vmulq_f64(vmulq_f64(gain, gain), variance);
-    (vmovn_s64(vcvtq_s64_f64(noise)), vmovn_s64(vcvtq_s64_f64(signal)))
-}
-
 impl Vector for Neon {
     type Int = int32x4_t;
-    type Half = int32x2_t;
+    type Doubles = float64x2_t;
     type Mask = uint32x4_t;
     type Float = float32x4_t;
     type Table = uint8x16x2_t;
@@ -229,12 +210,20 @@ impl Vector for Neon {
         splat_float(value: f32) -> float32x4_t { vdupq_n_f32(value) }
         fused(a: float32x4_t, b: float32x4_t, c: float32x4_t) -> float32x4_t { vfmaq_f32(c, a, b) }
 
-        load_half(values: &[i32], at: usize) -> int32x2_t { vreinterpret_s32_u8(load_half(values, at)) }
-        store_half(values: &mut [i32], at: usize, half: int32x2_t) -> () {
-            store_half(values, at, vreinterpret_u8_s32(half))
+        load_doubles(values: &[i32], at: usize) -> float64x2_t {
+            double(vreinterpret_s32_u8(load_half(values, at)))
         }
-        regress(variance: int32x2_t, other: int32x2_t, covariance: int32x2_t, epsilon: f64, limit: f64)
-            -> (int32x2_t, int32x2_t) { regress(variance, other, covariance, epsilon, limit) }
+        store_doubles(values: &mut [i32], at: usize, doubles: [float64x2_t; 2]) -> () {{
+            store_half(values, at, vreinterpret_u8_s32(vmovn_s64(vcvtq_s64_f64(doubles[0]))));
+            store_half(values, at + 2, vreinterpret_u8_s32(vmovn_s64(vcvtq_s64_f64(doubles[1]))));
+        }}
+        regress(variance: float64x2_t, other: float64x2_t, covariance: float64x2_t, epsilon: f64, limit: f64)
+            -> [float64x2_t; 2] {{
+            let gain = vdivq_f64(covariance, vaddq_f64(variance, vdupq_n_f64(epsilon)));
+            let noise = vsubq_f64(other, vmulq_f64(gain, covariance));
+            let gain = vminq_f64(gain, vdupq_n_f64(limit));
+            [noise, vmulq_f64(vmulq_f64(gain, gain), variance)]
+        }}
     }
 
     #[inline(always)]

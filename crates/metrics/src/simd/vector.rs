@@ -45,8 +45,8 @@ impl<const COUNT: usize> Splats<COUNT> {
 pub trait Vector: Copy + Debug + Send + 'static {
     /// A register of integers.
     type Int: Copy;
-    /// Half a register of integers.
-    type Half: Copy;
+    /// A register of 64-bit floats, half as many as there are lanes.
+    type Doubles: Copy;
     /// One truth value per lane.
     type Mask: Copy;
     /// A register of 32-bit floats.
@@ -110,7 +110,7 @@ pub trait Vector: Copy + Debug + Send + 'static {
     fn mul_high_u16(self, a: Self::Int, b: Self::Int) -> Self::Int;
     /// `sum` plus, in each lane, the signed products of the two low and of the two high words. Wraps.
     fn dot(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int;
-    /// The same, but kept in its place among [`pin`](Vector::pin) and [`pin_half`](Vector::pin_half). With these a kernel says in
+    /// The same, but kept in its place among [`pin`](Vector::pin) and [`pin_doubles`](Vector::pin_doubles). With these a kernel says in
     /// what order two independent computations are interleaved; the compiler would finish one before the other.
     #[inline(always)]
     fn dot_pinned(self, sum: Self::Int, a: Self::Int, b: Self::Int) -> Self::Int {
@@ -155,7 +155,7 @@ pub trait Vector: Copy + Debug + Send + 'static {
         a
     }
     #[inline(always)]
-    fn pin_half(self, a: Self::Half) -> Self::Half {
+    fn pin_doubles(self, a: Self::Doubles) -> Self::Doubles {
         a
     }
 
@@ -206,18 +206,19 @@ pub trait Vector: Copy + Debug + Send + 'static {
     /// `a·b + c`, rounded once.
     fn fused(self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
 
-    /// `LANES / 2` integers, from `at` on.
-    fn load_half(self, values: &[i32], at: usize) -> Self::Half;
-    fn store_half(self, values: &mut [i32], at: usize, half: Self::Half);
-    /// In double precision, each step rounded on its own: with the gain `g = covariance / (variance + epsilon)`, the
-    /// integer parts of `max(other, 0) - g·covariance` and of `min(g, limit)²·variance`. Lanes whose results do not fit
-    /// `i32` are undefined.
+    /// `LANES / 2` integers from `at` on as doubles, pinned as [`pin_doubles`](Vector::pin_doubles) does it.
+    fn load_doubles(self, values: &[i32], at: usize) -> Self::Doubles;
+    /// The integer parts of two registers of doubles, one behind the other. A negative number may become the integer above or
+    /// below it, and one that does not fit `i32` any integer.
+    fn store_doubles(self, values: &mut [i32], at: usize, doubles: [Self::Doubles; 2]);
+    /// Each step rounded on its own: with the gain `g = covariance / (variance + epsilon)`, `other - g·covariance` and
+    /// `min(g, limit)²·variance`.
     fn regress(
         self,
-        variance: Self::Half,
-        other: Self::Half,
-        covariance: Self::Half,
+        variance: Self::Doubles,
+        other: Self::Doubles,
+        covariance: Self::Doubles,
         epsilon: f64,
         limit: f64,
-    ) -> (Self::Half, Self::Half);
+    ) -> [Self::Doubles; 2];
 }

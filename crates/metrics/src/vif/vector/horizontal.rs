@@ -27,7 +27,7 @@
 
 use super::buffers::Rows;
 use super::kind::SURPLUS;
-use super::statistic::{Before, LAG, Pixels, share_row};
+use super::statistic::{Before, LAG, Pixels, Shares, share_row};
 use super::window::{MAX_PAIRS, Window, two_words};
 use crate::simd::{Splats, Vector};
 
@@ -44,21 +44,31 @@ impl<S: Vector> Meanwhile<S> for () {
     fn after(&mut self, _: S, _: usize, _: usize) {}
 }
 
-/// Shares two quarters of an earlier block out.
-struct Sharing<'a, 'b> {
+/// Shares one half of an earlier block out, quarter by quarter.
+struct Sharing<'a, 'b, S: Vector> {
     before: &'a mut Before<'b>,
-    first: usize,
+    half: usize,
     gain_limit: f64,
+    first_quarter: Option<Shares<S>>,
 }
 
-impl<S: Vector> Meanwhile<S> for Sharing<'_, '_> {
+impl<'a, 'b, S: Vector> Sharing<'a, 'b, S> {
+    fn new(before: &'a mut Before<'b>, half: usize, gain_limit: f64) -> Self {
+        Self { before, half, gain_limit, first_quarter: None }
+    }
+}
+
+impl<S: Vector> Meanwhile<S> for Sharing<'_, '_, S> {
     #[inline(always)]
     fn after(&mut self, s: S, turn: usize, turns: usize) {
         if turn == 1 {
-            self.before.share(s, self.first, self.gain_limit);
+            self.first_quarter = Some(self.before.share(s, 2 * self.half, self.gain_limit));
         }
         if turn == 3.min(turns - 1) {
-            self.before.share(s, self.first + 1, self.gain_limit);
+            let second = self.before.share(s, 2 * self.half + 1, self.gain_limit);
+            if let Some(first) = self.first_quarter {
+                self.before.keep(s, self.half, [first, second]);
+            }
         }
     }
 }
@@ -134,9 +144,8 @@ pub fn horizontal<S: Vector, const SCALE: usize>(
     }
     for block in blocks..blocks + LAG {
         let (_, mut before) = pixels.turn::<S>(block);
-        for quarter in 0..4 {
-            before.share(s, quarter, gain_limit);
-        }
+        before.share_half(s, 0, gain_limit);
+        before.share_half(s, 1, gain_limit);
     }
 }
 
@@ -155,11 +164,11 @@ fn turn<S: Vector, const SCALE: usize>(
     let high_bias = s.splat32(HIGH_BIAS);
     let rounded = s.splat32(i32::MIN + (1 << 15));
     let [m0, m1, r0, r1, d0, d1, p0, p1] = planes;
-    let sharing = Sharing { before: &mut *before, first: 0, gain_limit };
+    let sharing = Sharing::new(before, 0, gain_limit);
     let [mean_ref, mean_dis, high, low] =
         filtered::<S, SCALE, 4>(s, [m0, m1, r0, r1], [bias, bias, high_bias, rounded], sharing);
     store_central(s, [high, low], mean_ref, mean_ref, &mut out[..S::WORDS]);
-    let sharing = Sharing { before, first: 2, gain_limit };
+    let sharing = Sharing::new(before, 1, gain_limit);
     let [high, low, both_high, both_low] =
         filtered::<S, SCALE, 4>(s, [d0, d1, p0, p1], [high_bias, rounded, high_bias, rounded], sharing);
     store_central(s, [high, low], mean_dis, mean_dis, &mut out[S::WORDS..2 * S::WORDS]);

@@ -16,8 +16,9 @@
 //!
 //! # Why it is exact
 //!
-//! The division is in double precision, each operation rounded on its own, and its results are cut to integers
-//! ([`Vector::regress`]); that is libvmaf's arithmetic, and no multiply-add is fused.
+//! The division is in double precision, each operation rounded on its own ([`Vector::regress`]), and its results are cut to
+//! integers ([`Vector::store_doubles`]); that is libvmaf's arithmetic, and no multiply-add is fused. A noise below zero counts as
+//! zero, so that it does not matter in which direction it is cut.
 //!
 //! A logarithm depends on the 16 leading bits of a number alone. Converting to `f32` puts them, behind the leading one, at the
 //! top of the mantissa, provided that nothing is carried into them: [`Vector::leading_bits`] cuts instead of rounding. The
@@ -78,6 +79,9 @@ impl Pixels {
     }
 }
 
+/// Noise and signal.
+pub type Shares<S> = [<S as Vector>::Doubles; 2];
+
 /// A block of pixels whose moments are there.
 #[derive(Debug)]
 pub struct Before<'a> {
@@ -87,16 +91,31 @@ pub struct Before<'a> {
 
 impl Before<'_> {
     /// Splits a quarter of the block's pixels into noise and signal. Pixels for which that has no meaning get some
-    /// numbers; the tally does not use them.
+    /// numbers; the tally does not use them, whatever they are.
     #[inline(always)]
-    pub fn share<S: Vector>(&mut self, s: S, quarter: usize, gain_limit: f64) {
+    pub fn share<S: Vector>(&self, s: S, quarter: usize, gain_limit: f64) -> Shares<S> {
         let at = quarter * S::LANES / 2;
-        let variance = s.pin_half(s.load_half(self.moments, at));
-        let other = s.pin_half(s.load_half(self.moments, S::WORDS + at));
-        let covariance = s.pin_half(s.load_half(self.moments, 2 * S::WORDS + at));
-        let (noise, signal) = s.regress(variance, other, covariance, EPSILON, gain_limit);
-        s.store_half(self.shares, at, s.pin_half(noise));
-        s.store_half(self.shares, S::WORDS + at, s.pin_half(signal));
+        let variance = s.load_doubles(self.moments, at);
+        let other = s.load_doubles(self.moments, S::WORDS + at);
+        let covariance = s.load_doubles(self.moments, 2 * S::WORDS + at);
+        let [noise, signal] = s.regress(variance, other, covariance, EPSILON, gain_limit);
+        [s.pin_doubles(noise), s.pin_doubles(signal)]
+    }
+
+    /// Keeps the shares of one half of the block, given by its quarters.
+    #[inline(always)]
+    pub fn keep<S: Vector>(&mut self, s: S, half: usize, [first, second]: [Shares<S>; 2]) {
+        for which in 0..2 {
+            s.store_doubles(self.shares, which * S::WORDS + half * S::LANES, [first[which], second[which]]);
+        }
+    }
+
+    /// Shares a half of the block's pixels, and keeps what comes of it.
+    #[inline(always)]
+    pub fn share_half<S: Vector>(&mut self, s: S, half: usize, gain_limit: f64) {
+        let first = self.share(s, 2 * half, gain_limit);
+        let second = self.share(s, 2 * half + 1, gain_limit);
+        self.keep(s, half, [first, second]);
     }
 }
 
@@ -107,9 +126,8 @@ pub fn share_row<S: Vector>(s: S, pixels: &mut Pixels, width: usize, gain_limit:
     let shares = pixels.shares.chunks_exact_mut(2 * S::WORDS);
     for (moments, shares) in moments.zip(shares).skip(LAG).take(width.div_ceil(S::WORDS)) {
         let mut block = Before { moments, shares };
-        for quarter in 0..4 {
-            block.share(s, quarter, gain_limit);
-        }
+        block.share_half(s, 0, gain_limit);
+        block.share_half(s, 1, gain_limit);
     }
 }
 
