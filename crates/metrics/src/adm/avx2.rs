@@ -1,11 +1,11 @@
-//! [`AdmVector`] of 256 bits: AVX2 and FMA.
+//! [`AdmVector`] of 256 bits: AVX2 and FMA, with AVX-VNNI and without.
 #![expect(unsafe_code, reason = "kernels: see the SAFETY notes")]
 
 use std::arch::x86_64::*;
 
 use super::vector::{AdmVector, TO_INTEGER, TO_SHARE};
-use crate::simd::avx2::Avx2;
-use crate::simd::operations;
+use crate::simd::avx2::Ymm;
+use crate::simd::{Vector, operations};
 
 /// Upper words, moved down. Packing takes turns every four double words, as `unpack` does.
 #[inline]
@@ -92,7 +92,7 @@ fn grown(a: __m256i, gain: f64) -> __m256i {
     _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(half_grown(low, gain)), half_grown(high, gain))
 }
 
-impl AdmVector for Avx2 {
+impl<const VNNI: bool> AdmVector for Ymm<VNNI> {
     const SHIFT_BIAS: i64 = i64::MIN;
     const DOTS: bool = false;
     const ROUNDS_SUMS: bool = false;
@@ -109,9 +109,6 @@ impl AdmVector for Avx2 {
         any_negative16(a: __m256i) -> bool { _mm256_movemask_epi8(a) as u32 & 0xaaaa_aaaa != 0 }
         mul32(a: __m256i, b: __m256i) -> __m256i { _mm256_mullo_epi32(a, b) }
         products(a: __m256i, b: __m256i) -> __m256i { _mm256_madd_epi16(a, b) }
-        add_products(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
-            _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
-        }
         join_low(halves: [__m256i; 2]) -> __m256i { pack_low(halves[0], halves[1]) }
         join_high(halves: [__m256i; 2]) -> __m256i { pack_high(halves[0], halves[1]) }
         concat_low(first: __m256i, second: __m256i) -> __m256i { in_order(pack_low(first, second)) }
@@ -145,6 +142,12 @@ impl AdmVector for Avx2 {
         share(t: __m256i, reciprocal: __m256, o: __m256i) -> __m256i { share(t, reciprocal, o) }
         grown(a: __m256i, gain: f64) -> __m256i { grown(a, gain) }
     }
+
+    #[inline(always)]
+    fn add_products(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        if VNNI { self.dot(sum, a, b) } else { self.add32(sum, self.products(a, b)) }
+    }
+
     #[inline(always)]
     fn mask_bits(self, mask: __m256i) -> __m256i {
         mask

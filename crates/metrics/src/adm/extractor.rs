@@ -9,10 +9,12 @@ use super::scalar::Scalar;
 use super::score::{AdmFinish, AdmSums};
 use super::settings::Settings;
 use super::vector::{self, Source, Vectors};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::avx2::{Avx2, AvxVnni};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 use crate::simd::neon::Neon;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{avx2::Avx2, avx512::Avx512};
 use crate::{Extractor, Level, MetricError, Spread, Window};
 
 /// The kernels of a CPU level, with their scratch.
@@ -23,6 +25,8 @@ enum Kernels {
     Neon(Vectors<Neon>),
     #[cfg(target_arch = "x86_64")]
     Avx2(Vectors<Avx2>),
+    #[cfg(target_arch = "x86_64")]
+    AvxVnni(Vectors<AvxVnni>),
     #[cfg(target_arch = "x86_64")]
     Avx512(Vectors<Avx512>),
 }
@@ -37,7 +41,10 @@ impl Kernels {
             #[cfg(target_arch = "aarch64")]
             Level::Neon => Neon::new(level).map(|lanes| Self::Neon(Vectors::new(lanes, plan))),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Avx2::new(level).map(|lanes| Self::Avx2(Vectors::new(lanes, plan))),
+            Level::Avx2 => {
+                let plain = || Avx2::new(level).map(|lanes| Self::Avx2(Vectors::new(lanes, plan)));
+                AvxVnni::new(level).map(|lanes| Self::AvxVnni(Vectors::new(lanes, plan))).or_else(plain)
+            }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => Avx512::new(level).map(|lanes| Self::Avx512(Vectors::new(lanes, plan))),
             _ => None,
@@ -58,6 +65,8 @@ impl Kernels {
             Self::Neon(kernels) => kernels.sums(plan, pictures, spread),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(kernels) => kernels.sums(plan, pictures, spread),
+            #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni(kernels) => kernels.sums(plan, pictures, spread),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(kernels) => kernels.sums(plan, pictures, spread),
         }

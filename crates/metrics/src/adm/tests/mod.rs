@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use visus_video::{Chroma, Format, Frame, Plane};
 
 use super::decouple::Decoupling;
+use super::plan::Plan;
 use super::settings::{OPTIONS, Settings};
+use super::vector::Vectors;
 use super::{AdmShifts, NAME, extractor, geometry, scale};
 use crate::device::DeviceTask;
 use crate::simd::level_tests;
@@ -355,6 +357,26 @@ level_tests! {
             }
         }
     }
+}
+
+/// The level's own tests run the kernels with AVX-VNNI where the machine has it.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx2_without_vnni_gives_the_sums_of_the_scalar_kernels() {
+    crate::simd::with_level(Level::Avx2, |level| {
+        for (width, bits) in [(98, 9), (131, 10), (64, 16)] {
+            let (settings, format) = (settings(""), Format::new(width, 64, Chroma::C400, bits).unwrap());
+            let pictures = pair(Content::Texture, width, 64, u32::from(bits), 3);
+            let samples = pictures.each_ref().map(|picture| strided(picture, width, |v| v as u16, 0));
+            let planes = samples.each_ref().map(|samples| Plane::new(samples, width, 64, width));
+            let plan = Plan::new(&settings, &format);
+            let lanes = crate::simd::avx2::Avx2::new(level).unwrap();
+            let sums = Vectors::new(lanes, &plan).sums(&plan, planes, &Alone);
+            let scalar = extractor::Adm::new(settings, &format, Level::Scalar).sums(planes, &Alone);
+            assert!(sums[0].reference[0] > 0);
+            assert_eq!(sums, scalar, "{width} {bits}-bit");
+        }
+    });
 }
 
 #[test]
